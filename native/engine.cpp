@@ -1,0 +1,453 @@
+#include "engine.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <vector>
+
+namespace fwsvm {
+namespace {
+
+constexpr int64_t packed_rows_bytes = 384 << 10;  // stays in a second-level cache
+constexpr int64_t packed_chunk_bytes = 8 << 20;   // stays in a third-level cache, shared by all threads
+constexpr int64_t sparse_values_of_block = 32 << 10;
+constexpr int64_t tasks_of_chunk = 64;            // pieces of work to aim for where rows are few
+constexpr int64_t direct_slots = 2048;            // up to so many features every panel has them all
+
+template <class T> const TileFunctions<T>& tile_functions();
+template <> const TileFunctions<float>& tile_functions<float>() {
+    return *instruction_set().table->single_precision;
+}
+template <> const TileFunctions<double>& tile_functions<double>() {
+    return *instruction_set().table->double_precision;
+}
+
+int64_t divide_up(int64_t n, int64_t by) { return (n + by - 1) / by; }
+
+// Memory that a thread keeps from call to call, aligned to cache lines.
+template <class T> class Buffer {
+  public:
+    T* reserve(int64_t count) {
+        if (count > capacity_) {
+            memory_.reset();
+            memory_.reset(static_cast<T*>(::operator new(sizeof(T) * size_t(count), std::align_val_t(64))));
+            capacity_ = count;
+        }
+        return memory_.get();
+    }
+
+  private:
+    struct Free {
+        void operator()(T* p) const { ::operator delete(p, std::align_val_t(64)); }
+    };
+    std::unique_ptr<T, Free> memory_;
+    int64_t capacity_ = 0;
+};
+
+template <class Index, class Use>
+void each_stored(const RowsView& view, int64_t row, Use use) {
+    const Index* starts = static_cast<const Index*>(view.row_starts);
+    const Index* indices = static_cast<const Index*>(view.indices);
+    for (int64_t p = starts[row]; p < starts[row + 1]; ++p) use(int64_t(indices[p]), p);
+}
+
+// use(feature, position in values) for each stored value of row i of the view
+template <class Use> void each_stored_of(const RowsView& view, int64_t i, Use use) {
+    const int64_t row = view.selection ? view.selection[i] : i;
+    if (view.has_wide_indices)
+        each_stored<int64_t>(view, row, use);
+    else
+        each_stored<int32_t>(view, row, use);
+}
+
+double value_at(const RowsView& view, int64_t position) {
+    return view.is_double ? static_cast<const double*>(view.values)[position]
+                          : double(static_cast<const float*>(view.values)[position]);
+}
+
+double side_of(const RowsView& view, int64_t i) {
+    return view.side ? view.side[view.selection ? view.selection[i] : i] : 0.0;
+}
+
+// Which features the rows of one chunk of columns use, numbered in order of appearance. With few
+// features, or dense columns, every feature is its own slot.
+class Slots {
+  public:
+    void assign(const RowsView& rows, int64_t first, int64_t count) {
+        for (int64_t feature : used_) slot_of_[size_t(feature)] = -1;
+        used_.clear();
+        direct_ = !rows.is_sparse || rows.columns <= direct_slots;
+        columns_ = rows.columns;
+        if (direct_) return;
+        if (int64_t(slot_of_.size()) < rows.columns) slot_of_.resize(size_t(rows.columns), -1);
+        for (int64_t i = first; i < first + count; ++i)
+            each_stored_of(rows, i, [&](int64_t feature, int64_t) {
+                int32_t& slot = slot_of_[size_t(feature)];
+                if (slot >= 0) return;
+                slot = int32_t(used_.size());
+                used_.push_back(feature);
+            });
+    }
+    int64_t depth() const { return direct_ ? columns_ : int64_t(used_.size()); }
+    const int32_t* table() const { return direct_ ? nullptr : slot_of_.data(); }
+
+  private:
+    std::vector<int32_t> slot_of_;
+    std::vector<int64_t> used_;
+    int64_t columns_ = 0;
+    bool direct_ = true;
+};
+
+// The columns of one chunk, packed once and read by all threads.
+template <class T> class Chunk {
+  public:
+    void pack(const RowsView& b, int64_t first, int64_t count, int width, Execution& execution) {
+        const auto& tiles = tile_functions<T>();
+        slots_.assign(b, first, count);
+        const int64_t panels = divide_up(count, width), padded = panels * width;
+        const int64_t panel_size = slots_.depth() * width;
+        T* values = values_.reserve(panels * panel_size);
+        T* side = side_.reserve(padded);
+        double* exact_side = exact_side_.reserve(padded);
+        execution.parallel_for(panels, [&](int64_t p) {
+            const int64_t begin = p * width, size = std::min<int64_t>(width, count - begin);
+            tiles.interleave(b, first + begin, int(size), width, slots_.table(), slots_.depth(),
+                             values + p * panel_size);
+            for (int64_t j = 0; j < width; ++j) {
+                exact_side[begin + j] = j < size ? side_of(b, first + begin + j) : 0.0;
+                side[begin + j] = T(exact_side[begin + j]);
+            }
+        });
+        count_ = count;
+        width_ = width;
+    }
+
+    // the panels [first, first + count)
+    PackedPanels<T> group(int64_t first, int64_t count) {
+        const int64_t column = first * width_;
+        return {int(count), width_, slots_.depth(), std::min(count_ - column, count * width_),
+                values_.reserve(0) + column * slots_.depth(), side_.reserve(0) + column,
+                exact_side_.reserve(0) + column};
+    }
+    const Slots& slots() const { return slots_; }
+    int64_t panels() const { return divide_up(count_, width_); }
+
+  private:
+    Slots slots_;
+    Buffer<T> values_, side_;
+    Buffer<double> exact_side_;
+    int64_t count_ = 0;
+    int width_ = 1;
+};
+
+// A block of rows, packed by the thread that works on it.
+template <class T> class Block {
+  public:
+    PackedRows<T> pack(const RowsView& a, int64_t first, int64_t count, const Slots& slots,
+                       bool absolute_difference) {
+        T* side = side_.reserve(count);
+        double* exact_side = exact_side_.reserve(count);
+        for (int64_t i = 0; i < count; ++i) {
+            exact_side[i] = side_of(a, first + i);
+            side[i] = T(exact_side[i]);
+        }
+        if (a.is_sparse) pack_sparse(a, first, count, slots.table(), absolute_difference);
+        else pack_dense(a, first, count);
+        return {int(count), values_.reserve(0), slots_.data(), row_starts_.data(), start_.data(), side, exact_side};
+    }
+
+  private:
+    void pack_dense(const RowsView& a, int64_t first, int64_t count) {
+        const auto& tiles = tile_functions<T>();
+        const int64_t height = tiles.tile_rows;
+        T* values = values_.reserve(divide_up(count, height) * height * a.columns);
+        for (int64_t i = 0; i < count; i += height)
+            tiles.interleave(a, first + i, int(std::min(height, count - i)), int(height), nullptr,
+                             a.columns, values + i * a.columns);
+    }
+
+    // Features that no column of the chunk has do not reach the tiles: they add nothing to an inner
+    // product, and |a| to a sum of absolute differences.
+    void pack_sparse(const RowsView& a, int64_t first, int64_t count, const int32_t* slot_of,
+                     bool absolute_difference) {
+        slots_.clear();
+        row_starts_.assign(1, 0);
+        start_.clear();
+        int64_t stored = 0;
+        for (int64_t i = 0; i < count; ++i) each_stored_of(a, first + i, [&](int64_t, int64_t) { ++stored; });
+        T* values = values_.reserve(stored);
+        for (int64_t i = 0; i < count; ++i) {
+            double outside = 0;
+            each_stored_of(a, first + i, [&](int64_t feature, int64_t position) {
+                const double value = value_at(a, position);
+                const int32_t slot = slot_of ? slot_of[feature] : int32_t(feature);
+                if (slot >= 0) {
+                    values[slots_.size()] = T(value);
+                    slots_.push_back(slot);
+                } else if (absolute_difference) {
+                    outside += std::abs(value);
+                }
+            });
+            row_starts_.push_back(int64_t(slots_.size()));
+            start_.push_back(T(outside));
+        }
+    }
+
+    Buffer<T> values_, side_;
+    Buffer<double> exact_side_;
+    std::vector<int32_t> slots_;
+    std::vector<int64_t> row_starts_;
+    std::vector<T> start_;
+};
+
+// How the pairs of rows are cut into pieces of work. It depends on the shapes alone, never on the
+// number of threads: every sum is made of the same parts in the same order.
+template <class T> struct Plan {
+    int width;                // columns of a panel
+    int64_t block_rows;       // rows of a block
+    int64_t chunk_columns;    // columns packed at a time
+
+    Plan(const RowsView& a, const RowsView& b) {
+        const auto& tiles = tile_functions<T>();
+        width = a.is_sparse ? tiles.sparse_panel_width : tiles.dense_panel_width;
+        const int64_t features = std::max<int64_t>(1, a.columns);
+        if (a.is_sparse) {
+            const int64_t stored = stored_values_of_a_row(a);
+            block_rows = std::clamp<int64_t>(sparse_values_of_block / std::max<int64_t>(1, stored), 16,
+                                             tiles.most_block_rows);
+        } else {
+            block_rows = packed_rows_bytes / (features * int64_t(sizeof(T)));
+            block_rows = std::clamp<int64_t>(block_rows, 1, tiles.most_block_rows);
+            block_rows = divide_up(block_rows, tiles.tile_rows) * tiles.tile_rows;
+            if (block_rows > tiles.most_block_rows) block_rows -= tiles.tile_rows;
+        }
+        const int64_t panel_bytes = features * width * int64_t(sizeof(T));
+        int64_t panels = std::clamp<int64_t>(packed_chunk_bytes / panel_bytes, 1, 1024);
+        if (panels > panels_per_group) panels -= panels % panels_per_group;
+        chunk_columns = std::min(panels * width, divide_up(b.count, width) * width);
+    }
+
+    static int64_t stored_values_of_a_row(const RowsView& a) {
+        int64_t stored = 0;
+        const int64_t sample = std::min<int64_t>(a.count, 64);
+        for (int64_t i = 0; i < sample; ++i)
+            each_stored_of(a, i * (a.count / sample), [&](int64_t, int64_t) { ++stored; });
+        return sample ? divide_up(stored, sample) : 0;
+    }
+};
+
+template <class T> struct Workspace {
+    Chunk<T> chunk;
+    Buffer<T> coefficients;
+    Buffer<double> partial;
+};
+// Two threads of the caller may be in the engine at once: each has its own.
+template <class T> Workspace<T>& workspace() {
+    static thread_local Workspace<T> mine;
+    return mine;
+}
+template <class T> Block<T>& own_block() {
+    static thread_local Block<T> mine;
+    return mine;
+}
+
+// visit(block of rows, first row, group of panels, first column, part) for every pair of a block and
+// a group. Blocks run in parallel; where there are few, so do parts of a chunk's groups.
+template <class T, class Visit, class Prepare, class Finish>
+void for_each_group(const RowsView& a, const RowsView& b, const KernelParameters& parameters,
+                    int64_t most_parts, Execution& execution, Prepare prepare, Visit visit, Finish finish) {
+    const Plan<T> plan(a, b);
+    Chunk<T>& chunk = workspace<T>().chunk;
+    const bool absolute_difference = parameters.name == KernelName::laplacian;
+    const int64_t blocks = divide_up(a.count, plan.block_rows);
+    for (int64_t column = 0; column < b.count; column += plan.chunk_columns) {
+        const int64_t columns = std::min(plan.chunk_columns, b.count - column);
+        chunk.pack(b, column, columns, plan.width, execution);
+        const int64_t groups = divide_up(chunk.panels(), panels_per_group);
+        const int64_t parts = std::min({groups, most_parts, divide_up(tasks_of_chunk, blocks)});
+        prepare(column, columns, chunk.panels() * plan.width, parts);
+        execution.parallel_for(blocks * parts, [&](int64_t task) {
+            const int64_t first_row = task / parts * plan.block_rows, part = task % parts;
+            const int64_t rows = std::min(plan.block_rows, a.count - first_row);
+            const PackedRows<T> block = own_block<T>().pack(a, first_row, rows, chunk.slots(), absolute_difference);
+            for (int64_t g = part * groups / parts; g < (part + 1) * groups / parts; ++g) {
+                execution.check();
+                const int64_t panel = g * panels_per_group;
+                const int64_t panels = std::min<int64_t>(panels_per_group, chunk.panels() - panel);
+                visit(block, first_row, chunk.group(panel, panels), column, panel * plan.width, part);
+            }
+        });
+        finish(parts);
+    }
+}
+
+template <class T>
+void fill_block(const RowsView& a, const RowsView& b, const KernelParameters& parameters, T* out,
+                int64_t stride, bool symmetric, Execution& execution) {
+    const auto& tiles = tile_functions<T>();
+    for_each_group<T>(
+        a, b, parameters, INT64_MAX, execution, [](int64_t, int64_t, int64_t, int64_t) {},
+        [&](const PackedRows<T>& block, int64_t first_row, const PackedPanels<T>& panels, int64_t chunk_column,
+            int64_t column, int64_t) {
+            column += chunk_column;
+            Sink<T> sink{};
+            sink.block = out + first_row * stride + column;
+            sink.block_stride = stride;
+            sink.skip_below = symmetric ? column - first_row : block.rows;
+            tiles.evaluate(parameters, a.is_sparse, block, panels, sink);
+        },
+        [](int64_t) {});
+}
+
+}  // namespace
+
+template <class T>
+void block(const RowsView& a, const RowsView& b, const KernelParameters& parameters, T* out,
+           int64_t stride, Execution& execution) {
+    fill_block(a, b, parameters, out, stride, false, execution);
+}
+
+template <class T>
+void symmetric_block(const RowsView& a, const KernelParameters& parameters, T* out, int64_t stride,
+                     Execution& execution) {
+    fill_block(a, a, parameters, out, stride, true, execution);
+    constexpr int64_t side = 64;  // the upper triangle, square by square, into the lower
+    const int64_t squares = divide_up(a.count, side);
+    execution.parallel_for(squares, [&](int64_t s) {
+        const int64_t end = std::min(a.count, (s + 1) * side);
+        for (int64_t column = 0; column < end; column += side)
+            for (int64_t i = s * side; i < end; ++i)
+                for (int64_t j = column; j < std::min(i, column + side); ++j)
+                    out[i * stride + j] = out[j * stride + i];
+    });
+}
+
+template <class T>
+void product(const RowsView& a, const RowsView& b, const KernelParameters& parameters,
+             const double* coefficients, int columns, double* out, Execution& execution) {
+    const auto& tiles = tile_functions<T>();
+    Workspace<T>& space = workspace<T>();
+    const int64_t size = a.count * columns;
+    // one column is read with the panel's stride, many in rows of whole vectors
+    const int lane_count = tiles.dense_panel_width / 2;
+    const int stride = columns == 1 ? 1 : int(divide_up(columns, lane_count) * lane_count);
+    const int64_t most_parts = std::max<int64_t>(1, (int64_t(1) << 20) / std::max<int64_t>(1, size));
+    T* packed = nullptr;
+    double* partial = nullptr;
+
+    std::fill(out, out + size, 0.0);
+    for_each_group<T>(
+        a, b, parameters, most_parts, execution,
+        [&](int64_t first, int64_t count, int64_t padded, int64_t parts) {
+            packed = space.coefficients.reserve(padded * stride);
+            std::fill(packed, packed + padded * stride, T(0));
+            for (int64_t j = 0; j < count; ++j)
+                for (int c = 0; c < columns; ++c)
+                    packed[j * stride + c] = T(coefficients[(first + j) * columns + c]);
+            partial = parts == 1 ? out : space.partial.reserve(parts * size);
+            if (parts > 1) std::fill(partial, partial + parts * size, 0.0);
+        },
+        [&](const PackedRows<T>& block, int64_t first_row, const PackedPanels<T>& panels, int64_t,
+            int64_t column, int64_t part) {
+            Sink<T> sink{};
+            sink.coefficients = packed + column * stride;
+            sink.coefficient_columns = columns;
+            sink.coefficient_stride = stride;
+            sink.sums = partial + part * size + first_row * columns;
+            sink.sums_stride = columns;
+            tiles.evaluate(parameters, a.is_sparse, block, panels, sink);
+        },
+        [&](int64_t parts) {
+            if (parts == 1) return;
+            for (int64_t part = 0; part < parts; ++part)
+                for (int64_t i = 0; i < size; ++i) out[i] += partial[part * size + i];
+        });
+}
+
+template <class T>
+void add_rows(const T* stored, int64_t stride, const int64_t* rows, const double* weights, int count,
+              int64_t columns, double* gradient, Execution& execution) {
+    constexpr int64_t part = 1 << 12;
+    std::vector<const T*> row(static_cast<size_t>(count));
+    for (int t = 0; t < count; ++t) row[size_t(t)] = stored + rows[t] * stride;
+    const TileTable& table = *instruction_set().table;
+    execution.parallel_for(divide_up(columns, part), [&](int64_t p) {
+        const int64_t begin = p * part, end = std::min(columns, begin + part);
+        if constexpr (sizeof(T) == sizeof(float)) table.add_rows_float(row.data(), weights, count, begin, end, gradient);
+        else table.add_rows_double(row.data(), weights, count, begin, end, gradient);
+    });
+}
+
+void norms(const RowsView& view, int power, bool single_precision, double* out, Execution& execution) {
+    constexpr int64_t part = 1 << 10;
+    auto term = [power](double x) { return power == 2 ? x * x : std::abs(x); };
+    execution.parallel_for(divide_up(view.count, part), [&](int64_t p) {
+        for (int64_t i = p * part; i < std::min(view.count, (p + 1) * part); ++i) {
+            double sum = 0;
+            if (view.is_sparse)
+                each_stored_of(view, i, [&](int64_t, int64_t position) { sum += term(value_at(view, position)); });
+            else
+                for (int64_t k = 0; k < view.columns; ++k) {
+                    double x = value_at(view, i * view.stride + k);
+                    if (view.centre) x -= view.centre[k];
+                    sum += term(single_precision ? double(float(x)) : x);  // as the tiles will see it
+                }
+            out[i] = sum;
+        }
+    });
+}
+
+namespace {
+
+std::vector<InstructionSet> instruction_sets_of_this_cpu() {
+    std::vector<InstructionSet> sets{{"baseline", &baseline::tile_table()}};
+#if defined(FWSVM_HAS_X86_VARIANTS)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        sets.push_back({"avx2", &avx2::tile_table()});
+        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+            sets.push_back({"avx512", &avx512::tile_table()});
+    }
+#endif
+    return sets;
+}
+
+InstructionSet choose_instruction_set() {
+    const auto sets = instruction_sets_of_this_cpu();
+    const char* wanted = std::getenv("FWSVM_ISA");
+    if (!wanted || !*wanted) return sets.back();
+    for (const auto& set : sets)
+        if (set.name == wanted) return set;
+    throw std::runtime_error("FWSVM_ISA=" + std::string(wanted) + " is not an instruction set of this CPU and build. "
+                             "Possible here: " + available_instruction_sets() + ".");
+}
+
+}  // namespace
+
+const InstructionSet& instruction_set() {
+    static const InstructionSet chosen = choose_instruction_set();
+    return chosen;
+}
+
+std::string available_instruction_sets() {
+    std::string names;
+    for (const auto& set : instruction_sets_of_this_cpu()) names += (names.empty() ? "" : ", ") + set.name;
+    return names;
+}
+
+#define FWSVM_INSTANTIATE(T)                                                                            \
+    template void block<T>(const RowsView&, const RowsView&, const KernelParameters&, T*, int64_t, Execution&); \
+    template void symmetric_block<T>(const RowsView&, const KernelParameters&, T*, int64_t, Execution&);        \
+    template void product<T>(const RowsView&, const RowsView&, const KernelParameters&, const double*, int,     \
+                             double*, Execution&);                                                              \
+    template void add_rows<T>(const T*, int64_t, const int64_t*, const double*, int, int64_t, double*, Execution&);
+FWSVM_INSTANTIATE(float)
+FWSVM_INSTANTIATE(double)
+#undef FWSVM_INSTANTIATE
+
+}  // namespace fwsvm

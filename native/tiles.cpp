@@ -1,0 +1,376 @@
+// The tile code: inner sums of a few rows with a panel of columns in registers, the kernel function
+// on them while they are in the first-level cache, and then a store or a weighted sum.
+//
+// Compiled once per instruction set. Everything lives in a namespace of its own and nothing of the
+// standard library is instantiated, so that no variant's code can end up in another's.
+
+#include "tiles.hpp"
+
+#include <cstring>
+#include <type_traits>
+
+#include "kernel_functions.hpp"
+#include "vector.hpp"
+
+#if defined(__GNUC__) && !defined(__clang__)
+#define FWSVM_UNROLL _Pragma("GCC unroll 32")
+#elif defined(__clang__)
+#define FWSVM_UNROLL _Pragma("unroll")
+#else
+#define FWSVM_UNROLL
+#endif
+
+namespace fwsvm {
+namespace FWSVM_INSTRUCTION_SET {
+namespace {
+
+// As many accumulators as the registers hold, in `vectors` columns of vectors.
+#if FWSVM_VECTOR_BYTES == 64
+constexpr int tile_rows = 14;
+#elif defined(__aarch64__)
+constexpr int tile_rows = 12;
+#else
+constexpr int tile_rows = 6;
+#endif
+constexpr int dense_vectors = 2;
+constexpr int sparse_vectors = 4;
+constexpr int most_block_rows = 512;
+
+template <class T> constexpr int dense_width = dense_vectors * lanes<T>;
+template <class T> constexpr int sparse_width = sparse_vectors * lanes<T>;
+
+int64_t stored_row(const RowsView& view, int64_t i) {
+    return view.selection ? view.selection[i] : i;
+}
+
+// ---------------------------------------------------------------------------------------- packing
+
+template <class S, class T>
+void interleave_dense(const RowsView& view, int64_t first, int count, int width, T* to) {
+    constexpr int features = 16;  // a few features of all rows at a time: whole cache lines
+    const S* row[64];
+    for (int i = 0; i < count; ++i)
+        row[i] = static_cast<const S*>(view.values) + stored_row(view, first + i) * view.stride;
+    for (int64_t k0 = 0; k0 < view.columns; k0 += features) {
+        const int64_t k1 = k0 + features < view.columns ? k0 + features : view.columns;
+        for (int i = 0; i < count; ++i)
+            for (int64_t k = k0; k < k1; ++k)
+                to[k * width + i] = view.centre ? T(double(row[i][k]) - view.centre[k])
+                                                : T(row[i][k]);
+        for (int i = count; i < width; ++i)
+            for (int64_t k = k0; k < k1; ++k) to[k * width + i] = T(0);
+    }
+}
+
+template <class S, class I, class T>
+void interleave_sparse(const RowsView& view, int64_t first, int count, int width,
+                       const int32_t* slot_of, int64_t depth, T* to) {
+    const S* values = static_cast<const S*>(view.values);
+    const I* indices = static_cast<const I*>(view.indices);
+    const I* row_starts = static_cast<const I*>(view.row_starts);
+    std::memset(to, 0, sizeof(T) * size_t(depth) * size_t(width));
+    for (int i = 0; i < count; ++i) {
+        const int64_t row = stored_row(view, first + i);
+        for (I p = row_starts[row]; p < row_starts[row + 1]; ++p) {
+            const int64_t slot = slot_of ? slot_of[indices[p]] : indices[p];
+            to[slot * width + i] = T(values[p]);
+        }
+    }
+}
+
+template <class T>
+void interleave(const RowsView& view, int64_t first, int count, int width, const int32_t* slot_of,
+                int64_t depth, T* to) {
+    if (view.is_sparse) {
+        auto pack = view.is_double
+            ? (view.has_wide_indices ? interleave_sparse<double, int64_t, T>
+                                     : interleave_sparse<double, int32_t, T>)
+            : (view.has_wide_indices ? interleave_sparse<float, int64_t, T>
+                                     : interleave_sparse<float, int32_t, T>);
+        pack(view, first, count, width, slot_of, depth, to);
+    } else {
+        auto pack = view.is_double ? interleave_dense<double, T> : interleave_dense<float, T>;
+        pack(view, first, count, width, to);
+    }
+}
+
+// ------------------------------------------------------------------------------------- inner sums
+
+// tile[r, j] = sum_k inner(a[k, r], b[k, j]) for `height` rows and one dense panel.
+template <class T, class Inner, int height>
+void inner_tile(const T* a, const T* b, int64_t depth, T* tile) {
+    Vector<T> sum[height][dense_vectors];
+    FWSVM_UNROLL
+    for (int r = 0; r < height; ++r)
+        FWSVM_UNROLL
+        for (int v = 0; v < dense_vectors; ++v) sum[r][v] = broadcast(T(0));
+    for (int64_t k = 0; k < depth; ++k, a += tile_rows, b += dense_width<T>) {
+        Vector<T> column[dense_vectors];
+        FWSVM_UNROLL
+        for (int v = 0; v < dense_vectors; ++v) column[v] = load(b + v * lanes<T>);
+        FWSVM_UNROLL
+        for (int r = 0; r < height; ++r)
+            FWSVM_UNROLL
+            for (int v = 0; v < dense_vectors; ++v)
+                sum[r][v] = Inner::template add<T>(sum[r][v], a[r], column[v]);
+    }
+    FWSVM_UNROLL
+    for (int r = 0; r < height; ++r)
+        FWSVM_UNROLL
+        for (int v = 0; v < dense_vectors; ++v)
+            store(tile + r * dense_width<T> + v * lanes<T>, sum[r][v]);
+}
+
+template <class T, class Inner>
+void inner_tile_of_height(int height, const T* a, const T* b, int64_t depth, T* tile) {
+    if (height == 1) return inner_tile<T, Inner, 1>(a, b, depth, tile);
+    if (height <= 4) return inner_tile<T, Inner, 4>(a, b, depth, tile);
+    return inner_tile<T, Inner, tile_rows>(a, b, depth, tile);
+}
+
+// One row of sums for a sparse row and a panel of all its slots.
+template <class T, class Inner>
+void inner_row(const T* values, const int32_t* slots, int64_t count, T start, const T* panel, T* to) {
+    Vector<T> sum[sparse_vectors];
+    FWSVM_UNROLL
+    for (int v = 0; v < sparse_vectors; ++v) sum[v] = broadcast(start);
+    for (int64_t p = 0; p < count; ++p) {
+        const T* column = panel + int64_t(slots[p]) * sparse_width<T>;
+        FWSVM_UNROLL
+        for (int v = 0; v < sparse_vectors; ++v)
+            sum[v] = Inner::template add_stored<T>(sum[v], values[p], load(column + v * lanes<T>));
+    }
+    FWSVM_UNROLL
+    for (int v = 0; v < sparse_vectors; ++v) store(to + v * lanes<T>, sum[v]);
+}
+
+// ---------------------------------------------------------------- exact values where float is not
+
+// Where rows lie far from the origin but near each other, |x|^2 + |z|^2 - 2 x.z cancels. Those
+// (few) kernel values are computed again with the inner product in double.
+struct Refinement {
+    double gamma;
+    double error_factor;  // the float error of gamma |x - z|^2 is about this x the smaller norm
+    double norm_limit;    // below this norm every value is good enough
+
+    Refinement(const KernelParameters& p, double terms) : gamma(p.gamma) {
+        double root = 1;  // square root of the number of terms: roundings add up like a random walk
+        while (root * root < terms) root += 1;
+        error_factor = gamma * 5.96e-8 * (3.0 + 0.5 * root);
+        norm_limit = rbf_error_target / error_factor;
+    }
+
+    // dot(j) is the inner product in double with column j
+    template <class Dot>
+    void row(double norm, const double* column_norms, int columns, float* values, Dot dot) const {
+        if (norm <= norm_limit) return;
+        for (int j = 0; j < columns; ++j) {
+            const double smaller = norm < column_norms[j] ? norm : column_norms[j];
+            if (smaller * double(values[j]) <= norm_limit) continue;
+            const double distance = norm + column_norms[j] - 2.0 * dot(j);
+            Vector<double> y = broadcast(distance > 0 ? -gamma * log2_e * distance : 0.0);
+            values[j] = float(exp2<double>(y)[0]);
+        }
+    }
+};
+
+// ---------------------------------------------------------------------------------- the three sinks
+
+template <class T>
+void store_tile(const Sink<T>& sink, int64_t first_row, int rows, int64_t first_column, int columns,
+                const T* tile, int width) {
+    for (int r = 0; r < rows; ++r)
+        std::memcpy(sink.block + (first_row + r) * sink.block_stride + first_column,
+                    tile + r * width, sizeof(T) * size_t(columns));
+}
+
+// running[r, lane] += tile[r, lane] coefficient[lane]: one coefficient column, summed lane by lane
+template <class T>
+void sum_tile(const T* tile, int rows, int width, const T* coefficients, T* running) {
+    for (int r = 0; r < rows; ++r) {
+        Vector<T> sum = load(running + r * lanes<T>);
+        for (int j = 0; j < width; j += lanes<T>)
+            sum = sum + load(tile + r * width + j) * load(coefficients + j);
+        store(running + r * lanes<T>, sum);
+    }
+}
+
+// sums[r, c] += sum_j tile[r, j] coefficients[j, c] for `height` rows and many columns c
+template <class T, int height>
+void multiply_tile(const T* tile, int width, const Sink<T>& sink, const T* coefficients,
+                   double* sums) {
+    constexpr int vectors = 4;
+    for (int c0 = 0; c0 < sink.coefficient_stride; c0 += vectors * lanes<T>) {
+        const int part = sink.coefficient_stride - c0 < vectors * lanes<T>
+            ? (sink.coefficient_stride - c0) / lanes<T> : vectors;
+        Vector<T> sum[height][vectors];
+        for (int r = 0; r < height; ++r)
+            for (int v = 0; v < vectors; ++v) sum[r][v] = broadcast(T(0));
+        if (part == vectors) {
+            for (int j = 0; j < width; ++j)
+                FWSVM_UNROLL
+                for (int r = 0; r < height; ++r)
+                    FWSVM_UNROLL
+                    for (int v = 0; v < vectors; ++v)
+                        sum[r][v] = sum[r][v] + load(coefficients + j * sink.coefficient_stride
+                                                     + c0 + v * lanes<T>) * tile[r * width + j];
+        } else {
+            for (int j = 0; j < width; ++j)
+                for (int r = 0; r < height; ++r)
+                    for (int v = 0; v < part; ++v)
+                        sum[r][v] = sum[r][v] + load(coefficients + j * sink.coefficient_stride
+                                                     + c0 + v * lanes<T>) * tile[r * width + j];
+        }
+        for (int r = 0; r < height; ++r)
+            for (int c = c0; c < sink.coefficient_columns && c < c0 + part * lanes<T>; ++c)
+                sums[r * sink.sums_stride + c] += double(sum[r][(c - c0) / lanes<T>][(c - c0) % lanes<T>]);
+    }
+}
+
+// ------------------------------------------------------------------------------------- one group
+
+// The kernel function on a tile of inner sums, in place.
+template <class T, class Function>
+void apply(const Function& function, T* tile, int rows, int width, const T* row_side,
+           const T* column_side) {
+    for (int r = 0; r < rows; ++r)
+        for (int j = 0; j < width; j += lanes<T>) {
+            T* at = tile + r * width + j;
+            store(at, function(load(at), row_side[r], load(column_side + j)));
+        }
+}
+
+// What dense and sparse rows do differently: how a tile of inner sums is made, and an exact one.
+template <class T> struct DenseTiles {
+    static constexpr int width = dense_width<T>;
+    static constexpr int rows = tile_rows;
+    static double terms(const PackedRows<T>&, int64_t depth) { return double(depth); }
+
+    template <class Inner>
+    static void fill(const PackedRows<T>& block, int first, int count, const T* panel, int64_t depth,
+                     T* tile) {
+        inner_tile_of_height<T, Inner>(count, block.values + first * depth, panel, depth, tile);
+    }
+    static double exact_dot(const PackedRows<T>& block, int row, const T* panel, int64_t depth, int j) {
+        const T* a = block.values + (row - row % tile_rows) * depth + row % tile_rows;
+        double sum = 0;
+        for (int64_t k = 0; k < depth; ++k) sum += double(a[k * tile_rows]) * double(panel[k * width + j]);
+        return sum;
+    }
+};
+
+template <class T> struct SparseTiles {
+    static constexpr int width = sparse_width<T>;
+    static constexpr int rows = 8;
+    static double terms(const PackedRows<T>& block, int64_t) {
+        return double(block.row_starts[block.rows] - block.row_starts[0]) / block.rows;
+    }
+
+    template <class Inner>
+    static void fill(const PackedRows<T>& block, int first, int count, const T* panel, int64_t, T* tile) {
+        for (int r = 0; r < count; ++r) {
+            const int64_t begin = block.row_starts[first + r], end = block.row_starts[first + r + 1];
+            inner_row<T, Inner>(block.values + begin, block.slots + begin, end - begin,
+                                block.start[first + r], panel, tile + r * width);
+        }
+    }
+    static double exact_dot(const PackedRows<T>& block, int row, const T* panel, int64_t, int j) {
+        double sum = 0;
+        for (int64_t p = block.row_starts[row]; p < block.row_starts[row + 1]; ++p)
+            sum += double(block.values[p]) * double(panel[int64_t(block.slots[p]) * width + j]);
+        return sum;
+    }
+};
+
+template <class T, class Tiles, class Function>
+void evaluate_group(const Function& function, const KernelParameters& parameters,
+                    const PackedRows<T>& block, const PackedPanels<T>& panels, const Sink<T>& sink) {
+    using Inner = typename Function::Inner;
+    constexpr bool can_cancel = std::is_same<Function, Rbf<T>>::value && std::is_same<T, float>::value;
+    constexpr int width = Tiles::width;
+    alignas(64) T tile[Tiles::rows * width];
+    alignas(64) T running[most_block_rows * lanes<T>];
+    const bool one_column = !sink.block && sink.coefficient_columns == 1;
+    const Refinement refinement(parameters, Tiles::terms(block, panels.depth));
+
+    if (one_column) std::memset(running, 0, sizeof(T) * size_t(block.rows) * lanes<T>);
+    for (int p = 0; p < panels.panels; ++p) {
+        const int64_t first_column = int64_t(p) * width;
+        const int columns = panels.columns - first_column < width ? int(panels.columns - first_column) : width;
+        const T* panel = panels.values + int64_t(p) * panels.depth * width;
+        for (int first = 0; first < block.rows; first += Tiles::rows) {
+            const int rows = block.rows - first < Tiles::rows ? block.rows - first : Tiles::rows;
+            if (sink.block && first_column + columns + sink.skip_below <= first) continue;
+            Tiles::template fill<Inner>(block, first, rows, panel, panels.depth, tile);
+            apply<T>(function, tile, rows, width, block.side + first, panels.side + first_column);
+            if constexpr (can_cancel)
+                for (int r = 0; r < rows; ++r)
+                    refinement.row(block.exact_side[first + r], panels.exact_side + first_column, columns,
+                                   tile + r * width, [&](int j) {
+                                       return Tiles::exact_dot(block, first + r, panel, panels.depth, j);
+                                   });
+            if (sink.block) {
+                store_tile(sink, first, rows, first_column, columns, tile, width);
+            } else if (one_column) {
+                sum_tile(tile, rows, width, sink.coefficients + first_column, running + first * lanes<T>);
+            } else {
+                const T* coefficients = sink.coefficients + first_column * sink.coefficient_stride;
+                double* sums = sink.sums + first * sink.sums_stride;
+                int r = 0;
+                for (; r + 2 <= rows; r += 2)
+                    multiply_tile<T, 2>(tile + r * width, width, sink, coefficients, sums + r * sink.sums_stride);
+                if (r < rows)
+                    multiply_tile<T, 1>(tile + r * width, width, sink, coefficients, sums + r * sink.sums_stride);
+            }
+        }
+    }
+    if (one_column)
+        for (int r = 0; r < block.rows; ++r) {
+            double sum = 0;
+            for (int lane = 0; lane < lanes<T>; ++lane) sum += double(running[r * lanes<T> + lane]);
+            sink.sums[r * sink.sums_stride] += sum;
+        }
+}
+
+template <class T>
+void evaluate(const KernelParameters& parameters, bool sparse_rows, const PackedRows<T>& block,
+              const PackedPanels<T>& panels, const Sink<T>& sink) {
+    with_kernel_function<T>(parameters, [&](auto function) {
+        if (sparse_rows)
+            evaluate_group<T, SparseTiles<T>>(function, parameters, block, panels, sink);
+        else
+            evaluate_group<T, DenseTiles<T>>(function, parameters, block, panels, sink);
+    });
+}
+
+// gradient[j] += sum_t weights[t] rows[t][j], four rows at a time so that the gradient is read and
+// written once for four rows
+template <class T>
+void add_rows(const T* const* rows, const double* weights, int count, int64_t begin, int64_t end,
+              double* gradient) {
+    int t = 0;
+    for (; t + 4 <= count; t += 4) {
+        const T *r0 = rows[t], *r1 = rows[t + 1], *r2 = rows[t + 2], *r3 = rows[t + 3];
+        const double w0 = weights[t], w1 = weights[t + 1], w2 = weights[t + 2], w3 = weights[t + 3];
+        for (int64_t j = begin; j < end; ++j)
+            gradient[j] += (w0 * r0[j] + w1 * r1[j]) + (w2 * r2[j] + w3 * r3[j]);
+    }
+    for (; t < count; ++t)
+        for (int64_t j = begin; j < end; ++j) gradient[j] += weights[t] * rows[t][j];
+}
+
+template <class T> constexpr TileFunctions<T> functions() {
+    return {tile_rows, dense_width<T>, sparse_width<T>, most_block_rows, interleave<T>, evaluate<T>};
+}
+
+}  // namespace
+
+const TileTable& tile_table() {
+    static const TileFunctions<float> single_precision = functions<float>();
+    static const TileFunctions<double> double_precision = functions<double>();
+    static const TileTable table = {&single_precision, &double_precision, add_rows<float>, add_rows<double>};
+    return table;
+}
+
+}  // namespace FWSVM_INSTRUCTION_SET
+}  // namespace fwsvm

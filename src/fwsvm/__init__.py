@@ -1,0 +1,11 @@
+"""Kernel support vector machines at large scale.
+
+``rows`` hold the data, ``kernels`` compute with them; everything else stands on these two.
+"""
+
+from . import kernels
+from ._config import show_config
+from ._version import __version__
+from .rows import Rows
+
+__all__ = ["Rows", "__version__", "kernels", "show_config"]

@@ -1,0 +1,69 @@
+"""Types of the native module, native/bindings.cpp."""
+
+from typing import Any
+
+from numpy import float64, int64
+from numpy.typing import NDArray
+
+class KernelName:
+    linear: KernelName
+    rbf: KernelName
+    polynomial: KernelName
+    sigmoid: KernelName
+    laplacian: KernelName
+
+class KernelParameters:
+    def __init__(
+        self, name: KernelName, gamma: float = ..., coef0: float = ..., degree: int = ...
+    ) -> None: ...
+
+class NativeRows:
+    def __init__(
+        self,
+        values: NDArray[Any],
+        columns: int,
+        indices: NDArray[Any] | None,
+        row_starts: NDArray[Any] | None,
+        selection: NDArray[int64] | None,
+    ) -> None: ...
+
+def norms(
+    rows: NativeRows,
+    centre: NDArray[float64] | None,
+    power: int,
+    single_precision: bool,
+    out: NDArray[float64],
+    threads: int,
+) -> None: ...
+def block(
+    a: NativeRows,
+    b: NativeRows,
+    parameters: KernelParameters,
+    a_side: NDArray[float64] | None,
+    b_side: NDArray[float64] | None,
+    centre: NDArray[float64] | None,
+    out: NDArray[Any],
+    symmetric: bool,
+    threads: int,
+) -> None: ...
+def product(
+    a: NativeRows,
+    b: NativeRows,
+    parameters: KernelParameters,
+    a_side: NDArray[float64] | None,
+    b_side: NDArray[float64] | None,
+    centre: NDArray[float64] | None,
+    coefficients: NDArray[float64],
+    out: NDArray[float64],
+    double_precision: bool,
+    threads: int,
+) -> None: ...
+def add_rows(
+    stored: NDArray[Any],
+    rows: NDArray[int64],
+    weights: NDArray[float64],
+    gradient: NDArray[float64],
+    threads: int,
+) -> None: ...
+def instruction_set() -> str: ...
+def available_instruction_sets() -> str: ...

@@ -1,0 +1,230 @@
+"""Rows: the data, dense or CSR. The only module that asks which."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from sklearn.utils import check_array
+
+from . import _native
+from .threads import thread_count
+
+Storage = Literal["auto", "dense", "csr"]
+
+# Stored values per feature up to which CSR rows are faster than dense ones in a kernel product.
+# Measured by benchmarks/storage_break_even.py.
+BREAK_EVEN_DENSITY = 0.25
+
+# The engine looks features of sparse rows up in a table of 4 bytes each.
+MOST_SPARSE_FEATURES = 2**26
+
+# Rows whose mean serves as the centre: it only has to be near the data, not exact.
+_ROWS_FOR_CENTRE = 4096
+
+
+class Rows:
+    """Rows of a data set, or a selection of them, ready for the kernel engine.
+
+    Parameters
+    ----------
+    data : array-like or sparse of shape (n_rows, n_features)
+        Real, finite numbers. float32 and float64 in C order (or CSR) are used in place.
+    storage : {"auto", "dense", "csr"}
+        ``"auto"`` keeps the given storage, except that dense data with so many zeros that CSR is
+        faster is converted.
+    dtype : float32 or float64, optional
+        Converts to that type. By default float32 and float64 stay, everything else becomes float64.
+    """
+
+    def __init__(
+        self, data: ArrayLike | Any, *, storage: Storage = "auto", dtype: DTypeLike | None = None
+    ) -> None:
+        if storage not in ("auto", "dense", "csr"):
+            raise ValueError(f"storage must be 'auto', 'dense' or 'csr'. Got {storage!r} instead.")
+        if dtype is not None and np.dtype(dtype) not in (np.float32, np.float64):
+            raise ValueError(f"dtype must be float32 or float64. Got {np.dtype(dtype)} instead.")
+        self._data = _stored_as(storage, _checked(data, dtype))
+        self._selection: NDArray[np.int64] | None = None
+        self._native: _native.NativeRows | None = None
+        # Shared by all selections: they are about the stored rows.
+        self._norms: dict[tuple[int, int, bool], tuple[Any, NDArray[np.float64]]] = {}
+        self._centre: list[NDArray[np.float64]] = []
+
+    # ------------------------------------------------------------------------------------ shape
+
+    def __len__(self) -> int:
+        return int(self._data.shape[0]) if self._selection is None else len(self._selection)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self), int(self._data.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(self._data.dtype)
+
+    @property
+    def is_sparse(self) -> bool:
+        return bool(scipy.sparse.issparse(self._data))
+
+    @property
+    def n_stored_rows(self) -> int:
+        """Rows of the whole data set that this may be a selection of."""
+        return int(self._data.shape[0])
+
+    @property
+    def indices(self) -> NDArray[np.int64]:
+        """Which stored rows these are."""
+        return np.arange(len(self)) if self._selection is None else self._selection
+
+    def __repr__(self) -> str:
+        storage = "csr" if self.is_sparse else "dense"
+        return f"Rows({len(self)} x {self.shape[1]}, {storage} {self.dtype})"
+
+    # -------------------------------------------------------------------------------- selection
+
+    def take(self, indices: ArrayLike) -> Rows:
+        """The rows with these indices, without copying them; negative ones count from the end."""
+        chosen = np.asarray(indices)
+        if chosen.size == 0:
+            chosen = chosen.astype(np.int64)
+        if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
+            raise ValueError(
+                "take expects a one-dimensional array of integer row numbers. "
+                f"Got shape {chosen.shape} of {chosen.dtype} instead."
+            )
+        chosen = chosen.astype(np.int64)
+        if chosen.size and not -len(self) <= chosen.min() <= chosen.max() < len(self):
+            raise IndexError(
+                f"Row numbers must lie within the {len(self)} rows. "
+                f"Got {chosen.min()} to {chosen.max()} instead."
+            )
+        chosen[chosen < 0] += len(self)
+        part = Rows.__new__(Rows)
+        part._data, part._norms, part._centre = self._data, self._norms, self._centre
+        part._selection = chosen if self._selection is None else self._selection[chosen]
+        part._native = None
+        return part
+
+    def to_array(self) -> Any:
+        """The rows as a NumPy array or CSR array; a copy only where this is a selection."""
+        return self._data if self._selection is None else self._data[self._selection]
+
+    # ------------------------------------------------------------------------------ for kernels
+
+    @property
+    def native(self) -> _native.NativeRows:
+        """These rows as the engine sees them."""
+        if self._native is None:
+            self._native = _native_rows(self._data, self._selection)
+        return self._native
+
+    @property
+    def centre(self) -> NDArray[np.float64] | None:
+        """About the mean row of dense data; None for CSR, which a shift would make dense.
+
+        Distances do not change when it is subtracted, but lose fewer digits.
+        """
+        if self.is_sparse:
+            return None
+        if not self._centre:
+            step = max(1, self.n_stored_rows // _ROWS_FOR_CENTRE)
+            sample = self._data[::step]
+            mean = sample.mean(axis=0, dtype=np.float64) if len(sample) else np.zeros(self.shape[1])
+            self._centre.append(mean)
+        return self._centre[0]
+
+    def stored_norms(
+        self,
+        power: Literal[1, 2],
+        centre: NDArray[np.float64] | None = None,
+        *,
+        single_precision: bool = False,
+        n_jobs: int | None = None,
+    ) -> NDArray[np.float64]:
+        """``sum_k |x_ik - centre_k|^power`` of every stored row, computed once."""
+        key = (power, id(centre), single_precision)
+        if key not in self._norms:
+            norms = np.empty(self.n_stored_rows)
+            stored = self.native if self._selection is None else _native_rows(self._data, None)
+            _native.norms(stored, centre, power, single_precision, norms, thread_count(n_jobs))
+            if not np.isfinite(norms).all() or (single_precision and norms.max(initial=0) > 1e37):
+                raise ValueError(
+                    f"The values are too large: a row has the squared norm {norms.max():.3g}, past "
+                    f"what {'float32' if single_precision else 'float64'} arithmetic holds. Scale "
+                    "the features, for example with sklearn.preprocessing.StandardScaler."
+                )
+            self._norms[key] = (centre, norms)  # keeps the centre, and so its id, alive
+        return self._norms[key][1]
+
+    def squared_norms(self) -> NDArray[np.float64]:
+        """``|x_i|^2`` of each row."""
+        return self.stored_norms(2)[self.indices]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Cached norms go by the id of their centre, which another process does not know.
+        return {**self.__dict__, "_native": None, "_norms": {}}
+
+
+def _native_rows(data: Any, selection: NDArray[np.int64] | None) -> _native.NativeRows:
+    if scipy.sparse.issparse(data):
+        return _native.NativeRows(data.data, data.shape[1], data.indices, data.indptr, selection)
+    return _native.NativeRows(data, data.shape[1], None, None, selection)
+
+
+def _checked(data: Any, dtype: DTypeLike | None) -> Any:
+    """The data as a C-contiguous array or canonical CSR of float32 or float64, all finite."""
+    if not scipy.sparse.issparse(data) and not hasattr(data, "dtype"):
+        data = np.asarray(data) if not hasattr(data, "__dataframe__") else data
+    given = getattr(data, "dtype", None)
+    if given is not None and np.dtype(given).kind not in "fiub":
+        raise ValueError(
+            f"Rows expects real numbers (float32, float64, integers or booleans). Got {given} instead."
+        )
+    checked = check_array(
+        data,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32] if dtype is None else np.dtype(dtype),
+        order="C",
+        ensure_min_samples=0,
+        ensure_min_features=0,
+        input_name="data",
+    )
+    if scipy.sparse.issparse(checked):
+        return _checked_sparse(checked)
+    # A view may have C-contiguous rows that are not aligned, which the engine cannot read.
+    return np.require(checked, requirements=["C", "A"])
+
+
+def _checked_sparse(data: Any) -> Any:
+    if data.shape[1] > MOST_SPARSE_FEATURES:
+        raise ValueError(
+            f"CSR data may have up to {MOST_SPARSE_FEATURES} features. Got {data.shape[1]} instead. "
+            "Drop the empty columns, or hash the features to fewer."
+        )
+    data.check_format(full_check=True)  # an index out of range would read foreign memory
+    if not data.has_canonical_format:
+        data = data.copy()
+        data.sum_duplicates()
+    if data.indices.dtype != data.indptr.dtype or data.indices.dtype not in (np.int32, np.int64):
+        data = data.copy()
+        data.indices, data.indptr = data.indices.astype(np.int64), data.indptr.astype(np.int64)
+    return data
+
+
+def _stored_as(storage: Storage, data: Any) -> Any:
+    is_sparse = scipy.sparse.issparse(data)
+    if storage == "dense" and is_sparse:
+        return np.ascontiguousarray(data.toarray())
+    if storage == "csr" and not is_sparse:
+        return _checked_sparse(scipy.sparse.csr_array(data))
+    if storage == "auto" and not is_sparse and _density(data) < BREAK_EVEN_DENSITY:
+        return _checked_sparse(scipy.sparse.csr_array(data))
+    return data
+
+
+def _density(data: NDArray[Any]) -> float:
+    return np.count_nonzero(data) / data.size if data.size else 1.0
