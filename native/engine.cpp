@@ -105,7 +105,8 @@ class Slots {
 // The columns of one chunk, packed once and read by all threads.
 template <class T> class Chunk {
   public:
-    void pack(const RowsView& b, int64_t first, int64_t count, int width, Execution& execution) {
+    void pack(const RowsView& b, int64_t first, int64_t count, int width, double side_factor,
+              Execution& execution) {
         const auto& tiles = tile_functions<T>();
         slots_.assign(b, first, count);
         const int64_t panels = divide_up(count, width), padded = panels * width;
@@ -119,7 +120,7 @@ template <class T> class Chunk {
                              values + p * panel_size);
             for (int64_t j = 0; j < width; ++j) {
                 exact_side[begin + j] = j < size ? side_of(b, first + begin + j) : 0.0;
-                side[begin + j] = T(exact_side[begin + j]);
+                side[begin + j] = T(side_factor * exact_side[begin + j]);
             }
         });
         count_ = count;
@@ -148,16 +149,17 @@ template <class T> class Chunk {
 template <class T> class Block {
   public:
     PackedRows<T> pack(const RowsView& a, int64_t first, int64_t count, const Slots& slots,
-                       bool absolute_difference) {
-        T* side = side_.reserve(count);
+                       double side_factor, bool absolute_difference) {
+        T* side = side_.reserve(divide_up(count, 16) * 16);  // whole tiles read it
         double* exact_side = exact_side_.reserve(count);
         for (int64_t i = 0; i < count; ++i) {
             exact_side[i] = side_of(a, first + i);
-            side[i] = T(exact_side[i]);
+            side[i] = T(side_factor * exact_side[i]);
         }
         if (a.is_sparse) pack_sparse(a, first, count, slots.table(), absolute_difference);
         else pack_dense(a, first, count);
-        return {int(count), values_.reserve(0), slots_.data(), row_starts_.data(), start_.data(), side, exact_side};
+        return {int(count), values_.reserve(0), slots_.data(), row_starts_.data(), start_.data(),
+                all_ones_, side, exact_side};
     }
 
   private:
@@ -177,6 +179,7 @@ template <class T> class Block {
         slots_.clear();
         row_starts_.assign(1, 0);
         start_.clear();
+        all_ones_ = true;
         int64_t stored = 0;
         for (int64_t i = 0; i < count; ++i) each_stored_of(a, first + i, [&](int64_t, int64_t) { ++stored; });
         T* values = values_.reserve(stored);
@@ -187,6 +190,7 @@ template <class T> class Block {
                 const int32_t slot = slot_of ? slot_of[feature] : int32_t(feature);
                 if (slot >= 0) {
                     values[slots_.size()] = T(value);
+                    all_ones_ = all_ones_ && value == 1.0;
                     slots_.push_back(slot);
                 } else if (absolute_difference) {
                     outside += std::abs(value);
@@ -202,6 +206,7 @@ template <class T> class Block {
     std::vector<int32_t> slots_;
     std::vector<int64_t> row_starts_;
     std::vector<T> start_;
+    bool all_ones_ = false;
 };
 
 // How the pairs of rows are cut into pieces of work. It depends on the shapes alone, never on the
@@ -263,17 +268,19 @@ void for_each_group(const RowsView& a, const RowsView& b, const KernelParameters
     const Plan<T> plan(a, b);
     Chunk<T>& chunk = workspace<T>().chunk;
     const bool absolute_difference = parameters.name == KernelName::laplacian;
+    const double side_factor = instruction_set().table->side_factor(parameters);
     const int64_t blocks = divide_up(a.count, plan.block_rows);
     for (int64_t column = 0; column < b.count; column += plan.chunk_columns) {
         const int64_t columns = std::min(plan.chunk_columns, b.count - column);
-        chunk.pack(b, column, columns, plan.width, execution);
+        chunk.pack(b, column, columns, plan.width, side_factor, execution);
         const int64_t groups = divide_up(chunk.panels(), panels_per_group);
         const int64_t parts = std::min({groups, most_parts, divide_up(tasks_of_chunk, blocks)});
         prepare(column, columns, chunk.panels() * plan.width, parts);
         execution.parallel_for(blocks * parts, [&](int64_t task) {
             const int64_t first_row = task / parts * plan.block_rows, part = task % parts;
             const int64_t rows = std::min(plan.block_rows, a.count - first_row);
-            const PackedRows<T> block = own_block<T>().pack(a, first_row, rows, chunk.slots(), absolute_difference);
+            const PackedRows<T> block =
+                own_block<T>().pack(a, first_row, rows, chunk.slots(), side_factor, absolute_difference);
             for (int64_t g = part * groups / parts; g < (part + 1) * groups / parts; ++g) {
                 execution.check();
                 const int64_t panel = g * panels_per_group;

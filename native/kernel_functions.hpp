@@ -6,6 +6,7 @@
 //   Inner      what the tiles sum over the features: DotProduct a*b or AbsoluteDifference |a - b|
 //   operator() the kernel value from that sum and the side values of row and column. Distances use
 //              the side values: squared norms for rbf, L1 norms of sparse columns for laplacian.
+//   side_factor  what side values were multiplied by on the way here (1 where there are none)
 #pragma once
 
 #include "tiles.hpp"
@@ -34,8 +35,12 @@ struct AbsoluteDifference {
 
 constexpr double log2_e = 1.4426950408889634;
 
+struct NoSideValues {
+    static double side_factor() { return 1; }
+};
+
 // x . z
-template <class T> struct Linear {
+template <class T> struct Linear : NoSideValues {
     using Inner = DotProduct;
     explicit Linear(const KernelParameters&) {}
     Vector<T> operator()(Vector<T> dot, T, Vector<T>) const { return dot; }
@@ -44,16 +49,18 @@ template <class T> struct Linear {
 // exp(-gamma |x - z|^2),  |x - z|^2 = |x|^2 + |z|^2 - 2 x.z
 template <class T> struct Rbf {
     using Inner = DotProduct;
-    T scale;
-    explicit Rbf(const KernelParameters& p) : scale(T(-p.gamma * log2_e)) {}
+    double factor;
+    T minus_two_factor;
+    explicit Rbf(const KernelParameters& p)
+        : factor(-p.gamma * log2_e), minus_two_factor(T(-2 * factor)) {}
+    double side_factor() const { return factor; }
     Vector<T> operator()(Vector<T> dot, T row_norm, Vector<T> column_norms) const {
-        Vector<T> distance = (column_norms + row_norm) - dot * T(2);
-        return exp2<T>(minimum<T>(distance * scale, broadcast(T(0))));
+        return exp2<T>((column_norms + row_norm) + dot * minus_two_factor);
     }
 };
 
 // (gamma x.z + coef0)^degree
-template <class T> struct Polynomial {
+template <class T> struct Polynomial : NoSideValues {
     using Inner = DotProduct;
     T gamma, coef0;
     int degree;
@@ -70,7 +77,7 @@ template <class T> struct Polynomial {
 };
 
 // tanh(gamma x.z + coef0) = 1 - 2 / (exp(2 u) + 1)
-template <class T> struct Sigmoid {
+template <class T> struct Sigmoid : NoSideValues {
     using Inner = DotProduct;
     T gamma, coef0;
     explicit Sigmoid(const KernelParameters& p) : gamma(T(p.gamma)), coef0(T(p.coef0)) {}
@@ -84,11 +91,11 @@ template <class T> struct Sigmoid {
 // exp(-gamma sum |x - z|)
 template <class T> struct Laplacian {
     using Inner = AbsoluteDifference;
-    T scale;
-    explicit Laplacian(const KernelParameters& p) : scale(T(-p.gamma * log2_e)) {}
+    double factor;
+    explicit Laplacian(const KernelParameters& p) : factor(-p.gamma * log2_e) {}
+    double side_factor() const { return factor; }
     Vector<T> operator()(Vector<T> distance, T, Vector<T> column_l1_norms) const {
-        distance = (distance + column_l1_norms) * scale;
-        return exp2<T>(minimum<T>(distance, broadcast(T(0))));
+        return exp2<T>(column_l1_norms + distance * T(factor));
     }
 };
 

@@ -94,11 +94,12 @@ void interleave(const RowsView& view, int64_t first, int count, int width, const
     }
 }
 
-// ------------------------------------------------------------------------------------- inner sums
+// ------------------------------------------------------------------------------------- kernel tiles
 
-// tile[r, j] = sum_k inner(a[k, r], b[k, j]) for `height` rows and one dense panel.
-template <class T, class Inner, int height>
-void inner_tile(const T* a, const T* b, int64_t depth, T* tile) {
+// tile[r, j] = function(sum_k inner(a[k, r], b[k, j])) for `height` rows and one dense panel.
+template <class T, int height, class Function>
+void kernel_tile(const Function& function, const T* a, const T* b, int64_t depth, const T* row_side,
+                 const T* column_side, T* tile) {
     Vector<T> sum[height][dense_vectors];
     FWSVM_UNROLL
     for (int r = 0; r < height; ++r)
@@ -112,36 +113,34 @@ void inner_tile(const T* a, const T* b, int64_t depth, T* tile) {
         for (int r = 0; r < height; ++r)
             FWSVM_UNROLL
             for (int v = 0; v < dense_vectors; ++v)
-                sum[r][v] = Inner::template add<T>(sum[r][v], a[r], column[v]);
+                sum[r][v] = Function::Inner::template add<T>(sum[r][v], a[r], column[v]);
     }
     FWSVM_UNROLL
     for (int r = 0; r < height; ++r)
         FWSVM_UNROLL
         for (int v = 0; v < dense_vectors; ++v)
-            store(tile + r * dense_width<T> + v * lanes<T>, sum[r][v]);
+            store(tile + r * dense_width<T> + v * lanes<T>,
+                  function(sum[r][v], row_side[r], load(column_side + v * lanes<T>)));
 }
 
-template <class T, class Inner>
-void inner_tile_of_height(int height, const T* a, const T* b, int64_t depth, T* tile) {
-    if (height == 1) return inner_tile<T, Inner, 1>(a, b, depth, tile);
-    if (height <= 4) return inner_tile<T, Inner, 4>(a, b, depth, tile);
-    return inner_tile<T, Inner, tile_rows>(a, b, depth, tile);
-}
-
-// One row of sums for a sparse row and a panel of all its slots.
-template <class T, class Inner>
-void inner_row(const T* values, const int32_t* slots, int64_t count, T start, const T* panel, T* to) {
+// The same for one sparse row and a panel of all its slots; the sums begin at `start`. Loads bound this
+// loop, so binary data (one-hot columns, say) does without those of the values.
+template <class T, bool all_ones, class Function>
+void kernel_row(const Function& function, const T* values, const int32_t* slots, int64_t count, T start,
+                const T* panel, T row_side, const T* column_side, T* to) {
     Vector<T> sum[sparse_vectors];
     FWSVM_UNROLL
     for (int v = 0; v < sparse_vectors; ++v) sum[v] = broadcast(start);
     for (int64_t p = 0; p < count; ++p) {
         const T* column = panel + int64_t(slots[p]) * sparse_width<T>;
+        const T value = all_ones ? T(1) : values[p];
         FWSVM_UNROLL
         for (int v = 0; v < sparse_vectors; ++v)
-            sum[v] = Inner::template add_stored<T>(sum[v], values[p], load(column + v * lanes<T>));
+            sum[v] = Function::Inner::template add_stored<T>(sum[v], value, load(column + v * lanes<T>));
     }
     FWSVM_UNROLL
-    for (int v = 0; v < sparse_vectors; ++v) store(to + v * lanes<T>, sum[v]);
+    for (int v = 0; v < sparse_vectors; ++v)
+        store(to + v * lanes<T>, function(sum[v], row_side, load(column_side + v * lanes<T>)));
 }
 
 // ---------------------------------------------------------------- exact values where float is not
@@ -229,27 +228,18 @@ void multiply_tile(const T* tile, int width, const Sink<T>& sink, const T* coeff
 
 // ------------------------------------------------------------------------------------- one group
 
-// The kernel function on a tile of inner sums, in place.
-template <class T, class Function>
-void apply(const Function& function, T* tile, int rows, int width, const T* row_side,
-           const T* column_side) {
-    for (int r = 0; r < rows; ++r)
-        for (int j = 0; j < width; j += lanes<T>) {
-            T* at = tile + r * width + j;
-            store(at, function(load(at), row_side[r], load(column_side + j)));
-        }
-}
-
-// What dense and sparse rows do differently: how a tile of inner sums is made, and an exact one.
+// What dense and sparse rows do differently: how a tile is filled, and one inner product in double.
 template <class T> struct DenseTiles {
     static constexpr int width = dense_width<T>;
     static constexpr int rows = tile_rows;
     static double terms(const PackedRows<T>&, int64_t depth) { return double(depth); }
 
-    template <class Inner>
-    static void fill(const PackedRows<T>& block, int first, int count, const T* panel, int64_t depth,
-                     T* tile) {
-        inner_tile_of_height<T, Inner>(count, block.values + first * depth, panel, depth, tile);
+    template <class Function>
+    static void fill(const Function& function, const PackedRows<T>& block, int first, int count,
+                     const T* panel, int64_t depth, const T* column_side, T* tile) {
+        auto kernel = count == 1 ? kernel_tile<T, 1, Function>
+            : count <= 4 ? kernel_tile<T, 4, Function> : kernel_tile<T, tile_rows, Function>;
+        kernel(function, block.values + first * depth, panel, depth, block.side + first, column_side, tile);
     }
     static double exact_dot(const PackedRows<T>& block, int row, const T* panel, int64_t depth, int j) {
         const T* a = block.values + (row - row % tile_rows) * depth + row % tile_rows;
@@ -266,12 +256,19 @@ template <class T> struct SparseTiles {
         return double(block.row_starts[block.rows] - block.row_starts[0]) / block.rows;
     }
 
-    template <class Inner>
-    static void fill(const PackedRows<T>& block, int first, int count, const T* panel, int64_t, T* tile) {
-        for (int r = 0; r < count; ++r) {
-            const int64_t begin = block.row_starts[first + r], end = block.row_starts[first + r + 1];
-            inner_row<T, Inner>(block.values + begin, block.slots + begin, end - begin,
-                                block.start[first + r], panel, tile + r * width);
+    template <class Function>
+    static void fill(const Function& function, const PackedRows<T>& block, int first, int count,
+                     const T* panel, int64_t, const T* column_side, T* tile) {
+        if (block.all_ones) fill_rows<true>(function, block, first, count, panel, column_side, tile);
+        else fill_rows<false>(function, block, first, count, panel, column_side, tile);
+    }
+    template <bool all_ones, class Function>
+    static void fill_rows(const Function& function, const PackedRows<T>& block, int first, int count,
+                          const T* panel, const T* column_side, T* tile) {
+        for (int r = first; r < first + count; ++r, tile += width) {
+            const int64_t begin = block.row_starts[r], end = block.row_starts[r + 1];
+            kernel_row<T, all_ones>(function, block.values + begin, block.slots + begin, end - begin,
+                                    block.start[r], panel, block.side[r], column_side, tile);
         }
     }
     static double exact_dot(const PackedRows<T>& block, int row, const T* panel, int64_t, int j) {
@@ -285,7 +282,6 @@ template <class T> struct SparseTiles {
 template <class T, class Tiles, class Function>
 void evaluate_group(const Function& function, const KernelParameters& parameters,
                     const PackedRows<T>& block, const PackedPanels<T>& panels, const Sink<T>& sink) {
-    using Inner = typename Function::Inner;
     constexpr bool can_cancel = std::is_same<Function, Rbf<T>>::value && std::is_same<T, float>::value;
     constexpr int width = Tiles::width;
     alignas(64) T tile[Tiles::rows * width];
@@ -301,8 +297,7 @@ void evaluate_group(const Function& function, const KernelParameters& parameters
         for (int first = 0; first < block.rows; first += Tiles::rows) {
             const int rows = block.rows - first < Tiles::rows ? block.rows - first : Tiles::rows;
             if (sink.block && first_column + columns + sink.skip_below <= first) continue;
-            Tiles::template fill<Inner>(block, first, rows, panel, panels.depth, tile);
-            apply<T>(function, tile, rows, width, block.side + first, panels.side + first_column);
+            Tiles::fill(function, block, first, rows, panel, panels.depth, panels.side + first_column, tile);
             if constexpr (can_cancel)
                 for (int r = 0; r < rows; ++r)
                     refinement.row(block.exact_side[first + r], panels.exact_side + first_column, columns,
@@ -359,6 +354,12 @@ void add_rows(const T* const* rows, const double* weights, int count, int64_t be
         for (int64_t j = begin; j < end; ++j) gradient[j] += weights[t] * rows[t][j];
 }
 
+double side_factor(const KernelParameters& parameters) {
+    double factor = 1;
+    with_kernel_function<double>(parameters, [&](auto function) { factor = function.side_factor(); });
+    return factor;
+}
+
 template <class T> constexpr TileFunctions<T> functions() {
     return {tile_rows, dense_width<T>, sparse_width<T>, most_block_rows, interleave<T>, evaluate<T>};
 }
@@ -368,7 +369,7 @@ template <class T> constexpr TileFunctions<T> functions() {
 const TileTable& tile_table() {
     static const TileFunctions<float> single_precision = functions<float>();
     static const TileFunctions<double> double_precision = functions<double>();
-    static const TileTable table = {&single_precision, &double_precision, add_rows<float>, add_rows<double>};
+    static const TileTable table = {&single_precision, &double_precision, side_factor, add_rows<float>, add_rows<double>};
     return table;
 }
 

@@ -38,8 +38,9 @@ template <class T> struct PackedRows {
     const int32_t* slots;       // sparse only
     const int64_t* row_starts;  // sparse only
     const T* start;             // sparse only: what each row's inner sum starts from
-    const T* side;
-    const double* exact_side;
+    bool all_ones;              // sparse only: no stored value but 1
+    const T* side;             // side values times the kernel's side_factor
+    const double* exact_side;  // side values as they are
 };
 
 // Rows packed for the right side: panels of `width` columns, values[(panel * depth + slot) * width + j].
@@ -88,6 +89,8 @@ constexpr double rbf_error_target = 5e-7;
 struct TileTable {
     const TileFunctions<float>* single_precision;
     const TileFunctions<double>* double_precision;
+    // What the engine multiplies side values by before it hands them to the tiles.
+    double (*side_factor)(const KernelParameters&);
     // gradient[j] += sum_t weights[t] * rows[t][j] for j in [begin, end)
     void (*add_rows_float)(const float* const* rows, const double* weights, int count,
                            int64_t begin, int64_t end, double* gradient);

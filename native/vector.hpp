@@ -110,11 +110,7 @@ template <class T> inline Vector<T> load(const T* from) {
     return x;
 }
 template <class T> inline void store(T* to, Vector<T> x) { std::memcpy(to, &x, sizeof x); }
-template <class T> inline Vector<T> broadcast(T value) {
-    Vector<T> x;
-    for (int i = 0; i < lanes<T>; ++i) x[i] = value;
-    return x;
-}
+template <class T> inline Vector<T> broadcast(T value) { return Vector<T>{} + value; }
 
 // 2^y. Polynomials of 2^f on [-1/2, 1/2] with constant term 1, so that exp2(0) = 1 exactly; the
 // other coefficients minimise the largest relative error (9.2e-8 for float, 3.4e-18 for double).

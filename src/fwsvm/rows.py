@@ -177,12 +177,11 @@ def _native_rows(data: Any, selection: NDArray[np.int64] | None) -> _native.Nati
 
 def _checked(data: Any, dtype: DTypeLike | None) -> Any:
     """The data as a C-contiguous array or canonical CSR of float32 or float64, all finite."""
-    if not scipy.sparse.issparse(data) and not hasattr(data, "dtype"):
-        data = np.asarray(data) if not hasattr(data, "__dataframe__") else data
-    given = getattr(data, "dtype", None)
-    if given is not None and np.dtype(given).kind not in "fiub":
+    given = data.dtype if isinstance(data, np.ndarray) or scipy.sparse.issparse(data) else None
+    if given is not None and given.kind not in "fiub":
         raise ValueError(
-            f"Rows expects real numbers (float32, float64, integers or booleans). Got {given} instead."
+            "Rows expects real numbers (float32, float64, integers or booleans). "
+            f"Got {given} instead."
         )
     checked = check_array(
         data,

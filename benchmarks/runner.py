@@ -1,0 +1,92 @@
+"""What all benchmarks share: timing side by side, the machine, tables and JSON."""
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import fwsvm
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def measure(functions: Mapping[str, Callable[[], Any]], repeats: int = 5) -> dict[str, float]:
+    """Median seconds of each function; they take turns, so that a slow moment hits them all."""
+    for function in functions.values():
+        function()
+    seconds: dict[str, list[float]] = {name: [] for name in functions}
+    for _ in range(repeats):
+        for name, function in functions.items():
+            start = time.perf_counter()
+            function()
+            seconds[name].append(time.perf_counter() - start)
+    return {name: statistics.median(times) for name, times in seconds.items()}
+
+
+def machine() -> dict[str, Any]:
+    """Where and with what a result was measured."""
+    return {
+        "cpu": _cpu_name(),
+        "cpus": os.cpu_count(),
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("numpy", "scipy", "scikit-learn")},
+        **(fwsvm.show_config(mode="dicts") or {}),
+        "commit": _commit(),
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+def report(name: str, rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> None:
+    """Print the rows as a table and save them, with the machine, to results/<name>.json."""
+    print(table(rows))
+    for note in notes:
+        print(note)
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.json"
+    content = {"machine": machine(), "rows": list(rows), "notes": list(notes)}
+    path.write_text(json.dumps(content, indent=1) + "\n")
+    print(f"saved {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path.name}")
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A Markdown table of rows that have the same keys."""
+    columns = list(rows[0])
+    cells = [columns, *([_shown(row[c]) for c in columns] for row in rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
+    lines = [
+        "| " + " | ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) + " |"
+        for row in cells
+    ]
+    lines.insert(1, "|" + "|".join("-" * (w + 2) for w in widths) + "|")
+    return "\n".join(lines)
+
+
+def data_folder() -> Path | None:
+    """The folder of real data sets, if it is there: FWSVM_DATA, or beside the repository."""
+    given = os.environ.get("FWSVM_DATA")
+    folder = Path(given) if given else Path(__file__).parents[2] / "shared" / "data"
+    return folder if folder.is_dir() else None
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _cpu_name() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":", 1)[1].strip() for line in lines if "model name" in line), "")
+
+
+def _commit() -> str:
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
