@@ -2,9 +2,10 @@
 
     python benchmarks/kernel_engine.py
 
-Dense: 20,000 x 5,000 rbf values of random rows, summed with one coefficient column. Sparse: all rows
-of w8a and a9a against 5,000 of them. Rates count 2 n floating-point operations a value, as SGEMM does
-(the exponential comes on top). The SGEMM reference is the best of several OPENBLAS_CORETYPE settings.
+Dense: 20,000 x 5,000 rbf values of random rows, summed with one coefficient column. Sparse: all
+rows of w8a and a9a against 5,000 of them. Rates count 2 n floating-point operations a value, as
+SGEMM does (the exponential comes on top). The SGEMM reference is the best of several
+OPENBLAS_CORETYPE settings.
 """
 
 import lzma
@@ -40,7 +41,7 @@ print(2 * 4096**3 / min(product() for _ in range(7)) / 1e9)
 
 
 def sgemm_rate() -> tuple[float, str]:
-    """GFLOP/s of the fastest matrix product NumPy can be made to do here, and with which setting."""
+    """GFLOP/s of the fastest matrix product NumPy can be made to do here, and the setting."""
     rates = {}
     for core_type in CORE_TYPES:
         environment = {**os.environ, **({"OPENBLAS_CORETYPE": core_type} if core_type else {})}

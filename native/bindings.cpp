@@ -92,7 +92,7 @@ template <class T> void bind_operations(nb::module_& m) {
                       Array<T, nb::ndim<2>> out, bool symmetric, int threads) {
         const RowsView left = view_of(a, a_side, centre), right = view_of(b, b_side, centre);
         run(threads, [&](Execution& execution) {
-            if (symmetric) symmetric_block<T>(left, parameters, out.data(), out.stride(0), execution);
+            if (symmetric) symmetric_block<T>(right, parameters, out.data(), out.stride(0), execution);
             else block<T>(left, right, parameters, out.data(), out.stride(0), execution);
         });
     }, nb::arg().noconvert(), nb::arg().noconvert(), nb::arg(), nb::arg().none(), nb::arg().none(),

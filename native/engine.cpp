@@ -74,13 +74,13 @@ double side_of(const RowsView& view, int64_t i) {
 }
 
 // Which features the rows of one chunk of columns use, numbered in order of appearance. With few
-// features, or dense columns, every feature is its own slot.
+// features, or dense rows on either side, every feature is its own slot.
 class Slots {
   public:
-    void assign(const RowsView& rows, int64_t first, int64_t count) {
+    void assign(const RowsView& rows, int64_t first, int64_t count, bool other_is_sparse) {
         for (int64_t feature : used_) slot_of_[size_t(feature)] = -1;
         used_.clear();
-        direct_ = !rows.is_sparse || rows.columns <= direct_slots;
+        direct_ = !rows.is_sparse || !other_is_sparse || rows.columns <= direct_slots;
         columns_ = rows.columns;
         if (direct_) return;
         if (int64_t(slot_of_.size()) < rows.columns) slot_of_.resize(size_t(rows.columns), -1);
@@ -105,10 +105,10 @@ class Slots {
 // The columns of one chunk, packed once and read by all threads.
 template <class T> class Chunk {
   public:
-    void pack(const RowsView& b, int64_t first, int64_t count, int width, double side_factor,
-              Execution& execution) {
+    void pack(const RowsView& b, int64_t first, int64_t count, bool other_is_sparse, int width,
+              double side_factor, Execution& execution) {
         const auto& tiles = tile_functions<T>();
-        slots_.assign(b, first, count);
+        slots_.assign(b, first, count, other_is_sparse);
         const int64_t panels = divide_up(count, width), padded = panels * width;
         const int64_t panel_size = slots_.depth() * width;
         T* values = values_.reserve(panels * panel_size);
@@ -272,7 +272,7 @@ void for_each_group(const RowsView& a, const RowsView& b, const KernelParameters
     const int64_t blocks = divide_up(a.count, plan.block_rows);
     for (int64_t column = 0; column < b.count; column += plan.chunk_columns) {
         const int64_t columns = std::min(plan.chunk_columns, b.count - column);
-        chunk.pack(b, column, columns, plan.width, side_factor, execution);
+        chunk.pack(b, column, columns, a.is_sparse, plan.width, side_factor, execution);
         const int64_t groups = divide_up(chunk.panels(), panels_per_group);
         const int64_t parts = std::min({groups, most_parts, divide_up(tasks_of_chunk, blocks)});
         prepare(column, columns, chunk.panels() * plan.width, parts);

@@ -5,8 +5,9 @@
 //
 //   Inner      what the tiles sum over the features: DotProduct a*b or AbsoluteDifference |a - b|
 //   operator() the kernel value from that sum and the side values of row and column. Distances use
-//              the side values: squared norms for rbf, L1 norms of sparse columns for laplacian.
-//   side_factor  what side values were multiplied by on the way here (1 where there are none)
+//              the side values: squared norms for rbf, L1 norms of sparse rows for laplacian.
+//   is_distance  side values come multiplied by `factor`, and where the distance cancels in float,
+//              exp2(factor x distance) is computed again in double
 #pragma once
 
 #include "tiles.hpp"
@@ -21,6 +22,8 @@ struct DotProduct {
     template <class T> static Vector<T> add_stored(Vector<T> sum, T a, Vector<T> b) {
         return sum + b * a;
     }
+    static double add_one(double sum, double a, double b) { return sum + b * a; }
+    static double add_one_stored(double sum, double a, double b) { return sum + b * a; }
 };
 
 struct AbsoluteDifference {
@@ -31,16 +34,22 @@ struct AbsoluteDifference {
     template <class T> static Vector<T> add_stored(Vector<T> sum, T a, Vector<T> b) {
         return sum + (absolute<T>(b - a) - absolute<T>(b));
     }
+    static double magnitude(double x) { return x < 0 ? -x : x; }
+    static double add_one(double sum, double a, double b) { return sum + magnitude(b - a); }
+    static double add_one_stored(double sum, double a, double b) {
+        return sum + (magnitude(b - a) - magnitude(b));
+    }
 };
 
 constexpr double log2_e = 1.4426950408889634;
 
-struct NoSideValues {
-    static double side_factor() { return 1; }
+struct NoDistance {
+    static constexpr bool is_distance = false;
+    static constexpr double factor = 1;
 };
 
 // x . z
-template <class T> struct Linear : NoSideValues {
+template <class T> struct Linear : NoDistance {
     using Inner = DotProduct;
     explicit Linear(const KernelParameters&) {}
     Vector<T> operator()(Vector<T> dot, T, Vector<T>) const { return dot; }
@@ -49,18 +58,21 @@ template <class T> struct Linear : NoSideValues {
 // exp(-gamma |x - z|^2),  |x - z|^2 = |x|^2 + |z|^2 - 2 x.z
 template <class T> struct Rbf {
     using Inner = DotProduct;
+    static constexpr bool is_distance = true;
     double factor;
     T minus_two_factor;
     explicit Rbf(const KernelParameters& p)
         : factor(-p.gamma * log2_e), minus_two_factor(T(-2 * factor)) {}
-    double side_factor() const { return factor; }
+    double distance(double dot, double row_norm, double column_norm) const {
+        return row_norm + column_norm - 2 * dot;
+    }
     Vector<T> operator()(Vector<T> dot, T row_norm, Vector<T> column_norms) const {
         return exp2<T>((column_norms + row_norm) + dot * minus_two_factor);
     }
 };
 
 // (gamma x.z + coef0)^degree
-template <class T> struct Polynomial : NoSideValues {
+template <class T> struct Polynomial : NoDistance {
     using Inner = DotProduct;
     T gamma, coef0;
     int degree;
@@ -77,7 +89,7 @@ template <class T> struct Polynomial : NoSideValues {
 };
 
 // tanh(gamma x.z + coef0) = 1 - 2 / (exp(2 u) + 1)
-template <class T> struct Sigmoid : NoSideValues {
+template <class T> struct Sigmoid : NoDistance {
     using Inner = DotProduct;
     T gamma, coef0;
     explicit Sigmoid(const KernelParameters& p) : gamma(T(p.gamma)), coef0(T(p.coef0)) {}
@@ -91,9 +103,12 @@ template <class T> struct Sigmoid : NoSideValues {
 // exp(-gamma sum |x - z|)
 template <class T> struct Laplacian {
     using Inner = AbsoluteDifference;
+    static constexpr bool is_distance = true;
     double factor;
     explicit Laplacian(const KernelParameters& p) : factor(-p.gamma * log2_e) {}
-    double side_factor() const { return factor; }
+    double distance(double inner, double, double column_l1_norm) const {
+        return inner + column_l1_norm;
+    }
     Vector<T> operator()(Vector<T> distance, T, Vector<T> column_l1_norms) const {
         return exp2<T>(column_l1_norms + distance * T(factor));
     }

@@ -145,30 +145,29 @@ void kernel_row(const Function& function, const T* values, const int32_t* slots,
 
 // ---------------------------------------------------------------- exact values where float is not
 
-// Where rows lie far from the origin but near each other, |x|^2 + |z|^2 - 2 x.z cancels. Those
-// (few) kernel values are computed again with the inner product in double.
+// Where rows lie far from the origin but near each other, distances made of norms cancel. Those (few)
+// kernel values are computed again from an inner sum in double.
 struct Refinement {
-    double gamma;
-    double error_factor;  // the float error of gamma |x - z|^2 is about this x the smaller norm
+    double error_factor;  // the float error of gamma x distance is about this x the smaller norm
     double norm_limit;    // below this norm every value is good enough
 
-    Refinement(const KernelParameters& p, double terms) : gamma(p.gamma) {
+    Refinement(const KernelParameters& p, double terms) {
         double root = 1;  // square root of the number of terms: roundings add up like a random walk
         while (root * root < terms) root += 1;
-        error_factor = gamma * 5.96e-8 * (3.0 + 0.5 * root);
-        norm_limit = rbf_error_target / error_factor;
+        error_factor = p.gamma * 5.96e-8 * (3.0 + 0.5 * root);
+        norm_limit = distance_error_target / error_factor;
     }
 
-    // dot(j) is the inner product in double with column j
-    template <class Dot>
-    void row(double norm, const double* column_norms, int columns, float* values, Dot dot) const {
+    // inner(j) is the inner sum in double with column j
+    template <class Function, class InnerSum>
+    void row(const Function& function, double norm, const double* column_norms, int columns, float* values,
+             InnerSum inner) const {
         if (norm <= norm_limit) return;
         for (int j = 0; j < columns; ++j) {
             const double smaller = norm < column_norms[j] ? norm : column_norms[j];
             if (smaller * double(values[j]) <= norm_limit) continue;
-            const double distance = norm + column_norms[j] - 2.0 * dot(j);
-            Vector<double> y = broadcast(distance > 0 ? -gamma * log2_e * distance : 0.0);
-            values[j] = float(exp2<double>(y)[0]);
+            const double distance = function.distance(inner(j), norm, column_norms[j]);
+            values[j] = float(exp2<double>(broadcast(distance > 0 ? function.factor * distance : 0.0))[0]);
         }
     }
 };
@@ -228,7 +227,7 @@ void multiply_tile(const T* tile, int width, const Sink<T>& sink, const T* coeff
 
 // ------------------------------------------------------------------------------------- one group
 
-// What dense and sparse rows do differently: how a tile is filled, and one inner product in double.
+// What dense and sparse rows do differently: how a tile is filled, and one inner sum in double.
 template <class T> struct DenseTiles {
     static constexpr int width = dense_width<T>;
     static constexpr int rows = tile_rows;
@@ -241,10 +240,12 @@ template <class T> struct DenseTiles {
             : count <= 4 ? kernel_tile<T, 4, Function> : kernel_tile<T, tile_rows, Function>;
         kernel(function, block.values + first * depth, panel, depth, block.side + first, column_side, tile);
     }
-    static double exact_dot(const PackedRows<T>& block, int row, const T* panel, int64_t depth, int j) {
+    template <class Inner>
+    static double exact_inner(const PackedRows<T>& block, int row, const T* panel, int64_t depth, int j) {
         const T* a = block.values + (row - row % tile_rows) * depth + row % tile_rows;
         double sum = 0;
-        for (int64_t k = 0; k < depth; ++k) sum += double(a[k * tile_rows]) * double(panel[k * width + j]);
+        for (int64_t k = 0; k < depth; ++k)
+            sum = Inner::add_one(sum, double(a[k * tile_rows]), double(panel[k * width + j]));
         return sum;
     }
 };
@@ -271,10 +272,12 @@ template <class T> struct SparseTiles {
                                     block.start[r], panel, block.side[r], column_side, tile);
         }
     }
-    static double exact_dot(const PackedRows<T>& block, int row, const T* panel, int64_t, int j) {
-        double sum = 0;
+    template <class Inner>
+    static double exact_inner(const PackedRows<T>& block, int row, const T* panel, int64_t, int j) {
+        double sum = double(block.start[row]);
         for (int64_t p = block.row_starts[row]; p < block.row_starts[row + 1]; ++p)
-            sum += double(block.values[p]) * double(panel[int64_t(block.slots[p]) * width + j]);
+            sum = Inner::add_one_stored(sum, double(block.values[p]),
+                                        double(panel[int64_t(block.slots[p]) * width + j]));
         return sum;
     }
 };
@@ -282,7 +285,7 @@ template <class T> struct SparseTiles {
 template <class T, class Tiles, class Function>
 void evaluate_group(const Function& function, const KernelParameters& parameters,
                     const PackedRows<T>& block, const PackedPanels<T>& panels, const Sink<T>& sink) {
-    constexpr bool can_cancel = std::is_same<Function, Rbf<T>>::value && std::is_same<T, float>::value;
+    constexpr bool can_cancel = Function::is_distance && std::is_same<T, float>::value;
     constexpr int width = Tiles::width;
     alignas(64) T tile[Tiles::rows * width];
     alignas(64) T running[most_block_rows * lanes<T>];
@@ -300,9 +303,10 @@ void evaluate_group(const Function& function, const KernelParameters& parameters
             Tiles::fill(function, block, first, rows, panel, panels.depth, panels.side + first_column, tile);
             if constexpr (can_cancel)
                 for (int r = 0; r < rows; ++r)
-                    refinement.row(block.exact_side[first + r], panels.exact_side + first_column, columns,
-                                   tile + r * width, [&](int j) {
-                                       return Tiles::exact_dot(block, first + r, panel, panels.depth, j);
+                    refinement.row(function, block.exact_side[first + r], panels.exact_side + first_column,
+                                   columns, tile + r * width, [&](int j) {
+                                       return Tiles::template exact_inner<typename Function::Inner>(
+                                           block, first + r, panel, panels.depth, j);
                                    });
             if (sink.block) {
                 store_tile(sink, first, rows, first_column, columns, tile, width);
@@ -356,7 +360,7 @@ void add_rows(const T* const* rows, const double* weights, int count, int64_t be
 
 double side_factor(const KernelParameters& parameters) {
     double factor = 1;
-    with_kernel_function<double>(parameters, [&](auto function) { factor = function.side_factor(); });
+    with_kernel_function<double>(parameters, [&](auto function) { factor = function.factor; });
     return factor;
 }
 

@@ -83,8 +83,8 @@ template <class T> struct TileFunctions {
 // Most panels of one evaluate call; float sums of a row reach over so many panels and no further.
 constexpr int panels_per_group = 8;
 
-// What float sums of kernel distances may be off by before the value is computed again in double.
-constexpr double rbf_error_target = 5e-7;
+// By how much float arithmetic may change a kernel of a distance before it is computed in double.
+constexpr double distance_error_target = 5e-7;
 
 struct TileTable {
     const TileFunctions<float>* single_precision;

@@ -70,8 +70,8 @@ class Kernel(ABC):
         given = np.asarray(coefficients, dtype=np.float64)
         if given.ndim not in (1, 2) or given.shape[0] != len(B):
             raise ValueError(
-                f"coefficients must have the shape ({len(B)},) or ({len(B)}, n_columns), one row for "
-                f"each row of B. Got {given.shape} instead."
+                f"coefficients must have the shape ({len(B)},) or ({len(B)}, n_columns), one row "
+                f"for each row of B. Got {given.shape} instead."
             )
         columns = np.ascontiguousarray(given.reshape(len(B), math.prod(given.shape[1:])))
         out = np.zeros((len(A), columns.shape[1]))
@@ -177,7 +177,9 @@ class Polynomial(TileKernel):
         _check_positive("gamma", self.gamma)
         _check_finite("coef0", self.coef0)
         if not isinstance(self.degree, int | np.integer) or not 1 <= self.degree <= 1000:
-            raise ValueError(f"degree must be an integer from 1 to 1000. Got {self.degree!r} instead.")
+            raise ValueError(
+                f"degree must be an integer from 1 to 1000. Got {self.degree!r} instead."
+            )
 
     def diagonal(self, A: Rows) -> Floats:
         return np.asarray((self.gamma * A.squared_norms() + self.coef0) ** self.degree)
@@ -213,7 +215,9 @@ class Laplacian(TileKernel):
         self, A: Rows, B: Rows, precision: np.dtype[Any], threads: int
     ) -> tuple[Floats | None, Floats | None, Floats | None]:
         # Sparse rows skip the features they do not store, where |a - b| is |b|.
-        return None, B.stored_norms(1, n_jobs=threads) if A.is_sparse else None, None
+        if not A.is_sparse:
+            return None, None, None
+        return A.stored_norms(1, n_jobs=threads), B.stored_norms(1, n_jobs=threads), None
 
     def diagonal(self, A: Rows) -> Floats:
         return np.ones(len(A))
@@ -260,8 +264,8 @@ class Precomputed(ArrayKernel):
     def diagonal(self, A: Rows) -> Floats:
         if A.n_stored_rows != A.shape[1]:
             raise ValueError(
-                "The diagonal of a precomputed kernel needs the square matrix of the training rows. "
-                f"Got {A.n_stored_rows} x {A.shape[1]} instead."
+                "The diagonal of a precomputed kernel needs the square matrix of the training "
+                f"rows. Got {A.n_stored_rows} x {A.shape[1]} instead."
             )
         return np.asarray(A.to_array()[np.arange(len(A)), A.indices], dtype=np.float64).ravel()
 
@@ -284,7 +288,9 @@ class CallableKernel(ArrayKernel):
         return values
 
     def diagonal(self, A: Rows) -> Floats:
-        one_by_one = [self.values(row, row)[0, 0] for row in map(A.take, np.arange(len(A))[:, None])]
+        one_by_one = [
+            self.values(row, row)[0, 0] for row in map(A.take, np.arange(len(A))[:, None])
+        ]
         return np.array(one_by_one, dtype=np.float64)
 
 
@@ -327,7 +333,9 @@ def add_rows(
 def _check_features(A: Rows, B: Rows, kernel: Kernel) -> None:
     expected = B.n_stored_rows if isinstance(kernel, Precomputed) else B.shape[1]
     if A.shape[1] != expected:
-        raise ValueError(f"A must have {expected} columns, as B asks for. Got {A.shape[1]} instead.")
+        raise ValueError(
+            f"A must have {expected} columns, as B asks for. Got {A.shape[1]} instead."
+        )
 
 
 def _check_out(
@@ -344,12 +352,16 @@ def _check_out(
             f"{name} must be an array of shape {shape} of {wanted}. "
             f"Got {array.shape} of {array.dtype} instead."
         )
+    if array.size == 0:
+        return
     size = array.itemsize
     row_stride = array.strides[0] if len(array) > 1 else shape[1] * size
     contiguous = shape[1] <= 1 or array.strides[1] == size
     if not contiguous or row_stride % size or row_stride < shape[1] * size:
-        raise ValueError(f"The rows of {name} must be contiguous, one after the other. Got strides "
-                         f"{array.strides} instead.")
+        raise ValueError(
+            f"The rows of {name} must be contiguous, one after the other. Got strides "
+            f"{array.strides} instead."
+        )
     if not array.flags.aligned or (writeable and not array.flags.writeable):
         raise ValueError(f"{name} must be aligned and writeable memory.")
 

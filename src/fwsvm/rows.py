@@ -64,7 +64,8 @@ class Rows:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return np.dtype(self._data.dtype)
+        dtype: np.dtype[Any] = self._data.dtype
+        return dtype
 
     @property
     def is_sparse(self) -> bool:
@@ -201,8 +202,8 @@ def _checked(data: Any, dtype: DTypeLike | None) -> Any:
 def _checked_sparse(data: Any) -> Any:
     if data.shape[1] > MOST_SPARSE_FEATURES:
         raise ValueError(
-            f"CSR data may have up to {MOST_SPARSE_FEATURES} features. Got {data.shape[1]} instead. "
-            "Drop the empty columns, or hash the features to fewer."
+            f"CSR data may have up to {MOST_SPARSE_FEATURES} features. Got {data.shape[1]} "
+            "instead. Drop the empty columns, or hash the features to fewer."
         )
     data.check_format(full_check=True)  # an index out of range would read foreign memory
     if not data.has_canonical_format:

@@ -21,8 +21,10 @@ def thread_count(n_jobs: int | None) -> int:
     if n_jobs is not None and n_jobs > 0:
         return int(n_jobs)
     if n_jobs == 0:
-        raise ValueError("n_jobs must be None, a positive number, or negative to count from the "
-                         "number of CPUs. Got 0.")
+        raise ValueError(
+            "n_jobs must be None, a positive number, or negative to count from the "
+            "number of CPUs. Got 0."
+        )
     available = _cpus_of_process(os.getpid())
     limit = os.environ.get("OMP_NUM_THREADS", "")
     if limit.isdecimal() and int(limit) > 0:

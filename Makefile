@@ -1,0 +1,53 @@
+# The commands of this repository. Everything they make stays inside the checkout.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find native src -type f -not -name '*.pyc')
+
+.PHONY: demo test test-all lint bench sanitize clean
+
+demo: $(VENV)/installed        ## kernel products against NumPy, on data that needs no download
+	$(BIN)/python examples/kernel_products.py
+
+test: $(VENV)/installed-tests lint  ## every quick test
+	$(BIN)/python -m pytest -m "not slow"
+
+test-all: $(VENV)/installed-tests lint sanitize  ## every test, and the kernel tests under sanitizers
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/installed-tests  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/installed-tests  ## tables on the terminal, JSON in benchmarks/results/
+	$(BIN)/python benchmarks/kernel_engine.py
+	$(BIN)/python benchmarks/storage_break_even.py
+
+# The kernel tests in a build with address and undefined-behaviour sanitizers.
+SANITIZED := build/sanitized
+sanitize: $(VENV)/installed-tests
+	$(BIN)/pip install --quiet --upgrade --no-deps --target $(SANITIZED) \
+	  -C cmake.build-type=RelWithDebInfo -C cmake.define.FWSVM_SANITIZE=ON -C build-dir=build/sanitize .
+	cd tests && LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=../$(SANITIZED) \
+	  ../$(BIN)/python -m pytest -q -p no:cacheprovider test_kernels.py test_rows.py
+
+# Stamps: the environment is made again when what it is made of has changed.
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+
+$(VENV)/installed: $(BIN)/python $(SOURCES)
+	$(BIN)/pip install --quiet .
+	touch $@
+
+$(VENV)/installed-tests: $(VENV)/installed
+	$(BIN)/pip install --quiet --group test
+	touch $@
+
+clean:  ## everything the commands above made
+	rm -rf $(VENV) build .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis

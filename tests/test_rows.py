@@ -1,0 +1,166 @@
+"""What Rows accept, keep without copying, convert and refuse."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from fwsvm import Rows
+from fwsvm.rows import BREAK_EVEN_DENSITY, MOST_SPARSE_FEATURES
+
+
+@pytest.fixture(name="X")
+def _X():
+    return np.random.default_rng(0).standard_normal((20, 4))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_fitting_input_is_not_copied(X, dtype):
+    dense = X.astype(dtype)
+    assert np.shares_memory(Rows(dense).to_array(), dense)
+    sparse = scipy.sparse.csr_array(dense)
+    assert np.shares_memory(Rows(sparse).to_array().data, sparse.data)
+    assert np.shares_memory(Rows(sparse).to_array().indices, sparse.indices)
+
+
+def test_memory_mapped_input_is_not_copied(X, tmp_path):
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    assert np.shares_memory(Rows(mapped).to_array(), mapped)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [[1, 2], [3, 4]],
+        np.array([[1, 2], [3, 4]], dtype=np.uint8),
+        np.asfortranarray([[1.0, 2], [3, 4]]),
+        np.array([[1, 2], [3, 4]], dtype=np.float16),
+        np.array([[1.0, 0, 2], [3, 0, 4]])[:, ::2],
+        np.array([[1.0, 2], [3, 4]], dtype=">f8"),
+        scipy.sparse.coo_array([[1.0, 2], [3, 4]]),
+    ],
+    ids=["list", "uint8", "fortran", "float16", "strided", "big-endian", "coo"],
+)
+def test_other_input_is_converted(data):
+    rows = Rows(data)
+    assert rows.dtype == np.float64
+    assert rows.dtype.isnative
+    values = rows.to_array()
+    np.testing.assert_array_equal(values.toarray() if rows.is_sparse else values, [[1, 2], [3, 4]])
+
+
+def test_unaligned_input_is_copied():
+    raw = np.zeros(8 * 6 + 1, dtype=np.uint8)
+    unaligned = raw[1:].view(np.float64).reshape(3, 2)
+    assert not unaligned.flags.aligned
+    assert Rows(unaligned, storage="dense").to_array().flags.aligned
+
+
+def test_dtype_converts(X):
+    assert Rows(X, dtype=np.float32).dtype == np.float32
+    assert Rows(scipy.sparse.csr_array(X), dtype=np.float32).dtype == np.float32
+
+
+def test_mostly_zeros_become_csr():
+    X = np.zeros((100, 40))
+    X[:, 0] = 1
+    assert Rows(X).is_sparse
+    assert not Rows(X, storage="dense").is_sparse
+    below = int(40 * BREAK_EVEN_DENSITY)
+    X[:, :below] = 1
+    assert not Rows(X).is_sparse
+    assert Rows(X, storage="csr").is_sparse
+    assert not Rows(scipy.sparse.csr_array(X), storage="dense").is_sparse
+
+
+def test_duplicate_entries_of_csr_are_summed():
+    X = scipy.sparse.csr_array(([1.0, 2.0], [0, 0], [0, 2]), shape=(1, 3))
+    rows = Rows(X)
+    np.testing.assert_array_equal(rows.to_array().toarray(), [[3, 0, 0]])
+    assert X.nnz == 2  # the caller's array is as it was
+    np.testing.assert_array_equal(rows.squared_norms(), [9])
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (np.array([[1.0, np.nan]]), "NaN"),
+        (np.array([[1.0, np.inf]]), "infinity"),
+        (scipy.sparse.csr_array([[1.0, np.nan]]), "NaN"),
+        (np.array([[1j]]), "expects real numbers.*complex128"),
+        (scipy.sparse.csr_array([[1j]]), "expects real numbers.*complex128"),
+        (np.array([[1, "a"]], dtype=object), "expects real numbers.*object"),
+        (np.array([["a"]]), "expects real numbers.*<U1"),
+        (np.ones(3), "Expected 2D array, got 1D array"),
+        (np.ones((2, 2, 2)), "dim 3"),
+        (np.float64(1), "Expected 2D array, got scalar"),
+    ],
+)
+def test_bad_data(data, message):
+    with pytest.raises(ValueError, match=message):
+        Rows(data)
+
+
+def test_csr_that_points_outside_is_refused():
+    X = scipy.sparse.csr_array(np.eye(3))
+    X.indices[1] = 7
+    with pytest.raises(ValueError, match="indices"):
+        Rows(X)
+    X = scipy.sparse.csr_array(np.eye(3))
+    X.indptr[1] = 5
+    with pytest.raises(ValueError, match=r"indptr|index pointer"):
+        Rows(X)
+
+
+def test_too_many_features_for_csr():
+    X = scipy.sparse.csr_array((2, MOST_SPARSE_FEATURES + 1))
+    with pytest.raises(ValueError, match="may have up to"):
+        Rows(X)
+
+
+def test_bad_arguments(X):
+    with pytest.raises(ValueError, match="storage must be"):
+        Rows(X, storage="coo")
+    with pytest.raises(ValueError, match="dtype must be"):
+        Rows(X, dtype=np.int32)
+
+
+def test_take(X):
+    rows = Rows(X)
+    part = rows.take([3, -1, 3])
+    assert part.shape == (3, 4)
+    np.testing.assert_array_equal(part.to_array(), X[[3, -1, 3]])
+    np.testing.assert_array_equal(part.take([1]).to_array(), X[[-1]])
+    np.testing.assert_allclose(part.squared_norms(), (X[[3, -1, 3]] ** 2).sum(axis=1))
+    assert rows.take([]).shape == (0, 4)
+    with pytest.raises(IndexError, match="within the 20 rows"):
+        rows.take([20])
+    with pytest.raises(IndexError, match="within the 3 rows"):
+        part.take([-4])
+    with pytest.raises(ValueError, match="integer row numbers"):
+        rows.take([0.5])
+    with pytest.raises(ValueError, match="integer row numbers"):
+        rows.take(np.ones(20, dtype=bool))
+
+
+def test_take_leaves_the_given_indices_alone(X):
+    indices = np.array([-1, 2])
+    Rows(X).take(indices)
+    np.testing.assert_array_equal(indices, [-1, 2])
+
+
+def test_centre_is_near_the_mean(X):
+    np.testing.assert_allclose(Rows(X).centre, X.mean(axis=0))
+    assert Rows(X, storage="csr").centre is None
+    assert np.isfinite(Rows(np.zeros((0, 3))).centre).all()
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+def test_pickle(X, storage):
+    rows = Rows(X, storage=storage).take([1, 2])
+    rows.squared_norms()
+    again = pickle.loads(pickle.dumps(rows))
+    np.testing.assert_allclose(again.squared_norms(), rows.squared_norms())
+    assert repr(again) == repr(rows) == f"Rows(2 x 4, {storage} float64)"
