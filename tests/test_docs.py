@@ -1,5 +1,6 @@
 """The README and the documents say what is so."""
 
+import json
 import re
 from pathlib import Path
 
@@ -31,3 +32,11 @@ def test_make_commands_of_the_documents_exist():
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for page in PAGES:
         assert set(re.findall(r"make ([a-z][a-z-]+)\b(?=`|\s+#)", page.read_text())) <= targets
+
+
+def test_the_table_of_the_readme_is_the_measured_one(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    from runner import RESULTS, table
+
+    rows = json.loads((RESULTS / "kernel_engine.json").read_text())["rows"]
+    assert table(rows) in (ROOT / "README.md").read_text()
