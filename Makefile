@@ -27,14 +27,18 @@ bench: $(VENV)/installed-tests  ## tables on the terminal, JSON in benchmarks/re
 	$(BIN)/python benchmarks/kernel_engine.py
 	$(BIN)/python benchmarks/storage_break_even.py
 
-# The kernel tests in a build with address and undefined-behaviour sanitizers.
+# The kernel tests in a build with address and undefined-behaviour sanitizers, on every instruction set;
+# baseline is built there without vector extensions.
 SANITIZED := build/sanitized
 sanitize: $(VENV)/installed-tests
 	$(BIN)/pip install --quiet --upgrade --no-deps --target $(SANITIZED) \
 	  -C cmake.build-type=RelWithDebInfo -C cmake.define.FWSVM_SANITIZE=ON -C build-dir=build/sanitize .
-	cd tests && LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=../$(SANITIZED) \
-	  ../$(BIN)/python -m pytest -q -p no:cacheprovider test_kernels.py test_rows.py
+	cd tests && for instruction_set in $$($(CURDIR)/$(BIN)/python -c \
+	    "from fwsvm import _native; print(_native.available_instruction_sets().replace(',', ''))"); do \
+	  FWSVM_ISA=$$instruction_set LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=../$(SANITIZED) \
+	    ../$(BIN)/python -m pytest -q -p no:cacheprovider test_kernels.py test_rows.py || exit 1; \
+	done
 
 # Stamps: the environment is made again when what it is made of has changed.
 $(BIN)/python:

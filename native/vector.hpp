@@ -1,7 +1,7 @@
 // A fixed-width vector of T, the only SIMD vocabulary of the tile code.
 //
-// GCC and clang get their vector extensions; any other compiler gets a plain array with the same
-// operators. The width in bytes comes from the build, once per instruction set.
+// GCC and clang get their vector extensions; any other compiler (or FWSVM_PLAIN_VECTORS) gets a plain
+// array with the same operators. The width in bytes comes from the build, once per instruction set.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ template <> struct Scalar<double> {
 
 template <class T> constexpr int lanes = FWSVM_VECTOR_BYTES / sizeof(T);
 
-#if defined(__GNUC__) || defined(__clang__)
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(FWSVM_PLAIN_VECTORS)
 
 template <class T> struct VectorOf {
     typedef T Type __attribute__((vector_size(FWSVM_VECTOR_BYTES)));
