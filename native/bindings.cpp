@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "engine.hpp"
+#include "solver_loops.hpp"
 
 namespace nb = nanobind;
 using namespace fwsvm;
@@ -32,6 +33,11 @@ void initialise(NativeRows* rows, AnyArray values, int64_t columns, std::optiona
                 std::optional<AnyArray> row_starts, std::optional<Indices> selection) {
     new (rows) NativeRows;
     RowsView& view = rows->view;
+    auto is_plain = [](const AnyArray& array) {
+        return array.ndim() == 1 && (array.shape(0) < 2 || array.stride(0) == 1);
+    };
+    if (indices && !(is_plain(values) && is_plain(*indices) && is_plain(*row_starts)))
+        throw std::invalid_argument("the arrays of CSR data must be one-dimensional and contiguous");
     view.columns = columns;
     view.is_sparse = indices.has_value();
     view.is_double = values.dtype() == nb::dtype<double>();
@@ -71,9 +77,13 @@ RowsView view_of(const NativeRows& rows, const std::optional<Doubles>& side,
 // that its Python handler raised.
 template <class Work> void run(int threads, Work work) {
     bool interrupted = false;
+    // Only the main thread receives signals; the others need not wait for the GIL.
+    const bool is_main = nb::cast<unsigned long>(nb::module_::import_("threading").attr("main_thread")().attr("ident")) ==
+                         PyThread_get_thread_ident();
     {
         nb::gil_scoped_release without_gil;
-        Execution execution(threads, [] {
+        Execution execution(threads, [is_main] {
+            if (!is_main) return false;
             nb::gil_scoped_acquire with_gil;
             return PyErr_CheckSignals() != 0;
         });
@@ -91,6 +101,8 @@ template <class T> void bind_operations(nb::module_& m) {
                       std::optional<Doubles> a_side, std::optional<Doubles> b_side, std::optional<Doubles> centre,
                       Array<T, nb::ndim<2>> out, bool symmetric, int threads) {
         const RowsView left = view_of(a, a_side, centre), right = view_of(b, b_side, centre);
+        if (int64_t(out.shape(0)) != left.count || int64_t(out.shape(1)) != right.count)
+            throw std::invalid_argument("out must have the shape of the block");
         run(threads, [&](Execution& execution) {
             if (symmetric) symmetric_block<T>(right, parameters, out.data(), out.stride(0), execution);
             else block<T>(left, right, parameters, out.data(), out.stride(0), execution);
@@ -105,6 +117,55 @@ template <class T> void bind_operations(nb::module_& m) {
                         int64_t(stored.shape(1)), gradient.data(), execution);
         });
     }, nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg());
+}
+
+// The arrays behind the views must live as long as the values do.
+template <class T> struct NativeActiveValues {
+    NativeRows rows;
+    std::optional<Doubles> side, centre;
+    ActiveValues<T> values;
+
+    NativeActiveValues(const NativeRows& rows, const KernelParameters& parameters, std::optional<Doubles> side,
+                       std::optional<Doubles> centre, int64_t most_bytes)
+        : rows(rows), side(side), centre(centre), values(view_of(rows, side, centre), parameters, most_bytes) {}
+
+    void check(int64_t row) const {
+        if (row < 0 || row >= rows.view.count) throw nb::index_error("row number out of range");
+    }
+};
+
+template <class T> void bind_solver_loops(nb::module_& m, const char* name) {
+    using Values = NativeActiveValues<T>;
+    nb::class_<Values>(m, name)
+        .def(nb::init<const NativeRows&, const KernelParameters&, std::optional<Doubles>, std::optional<Doubles>,
+                      int64_t>(),
+             nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg())
+        .def("enter", [](Values& v, int64_t row) { v.check(row); v.values.enter(row); })
+        .def("row", [](Values& v, int64_t row) {
+            v.check(row);
+            const T* values = v.values.row(row);
+            return nb::ndarray<nb::numpy, const T, nb::ndim<1>>(
+                values, {size_t(v.values.entered())}, nb::find(v));
+        })
+        .def("products", [](Values& v, Indices rows, Doubles weights, Array<double, nb::ndim<1>, nb::c_contig> out) {
+            if (int64_t(weights.shape(0)) != v.values.entered() || out.shape(0) != rows.shape(0))
+                throw std::invalid_argument("one weight for each entered row, one output for each row");
+            for (size_t r = 0; r < rows.shape(0); ++r) v.check(rows(r));
+            nb::gil_scoped_release without_gil;
+            v.values.products(rows.data(), int64_t(rows.shape(0)), weights.data(), out.data());
+        }, nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert())
+        .def("take_counts", [](Values& v) {
+            const Counts counts = v.values.take_counts();
+            return nb::make_tuple(counts.evaluations, counts.seconds, counts.hits, counts.misses);
+        });
+
+    m.def("minimise_on_simplex", [](Array<const T, nb::ndim<2>> matrix, Array<double, nb::ndim<1>, nb::c_contig> weights,
+                                    Array<double, nb::ndim<1>, nb::c_contig> gradient, double tolerance) {
+        run(1, [&](Execution& execution) {
+            minimise_on_simplex<T>(matrix.data(), matrix.stride(0), int64_t(matrix.shape(0)), weights.data(),
+                                   gradient.data(), tolerance, execution);
+        });
+    }, nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg());
 }
 
 }  // namespace
@@ -134,6 +195,8 @@ NB_MODULE(_native, m) {
 
     bind_operations<float>(m);
     bind_operations<double>(m);
+    bind_solver_loops<float>(m, "ActiveValuesFloat");
+    bind_solver_loops<double>(m, "ActiveValuesDouble");
 
     m.def("product", [](const NativeRows& a, const NativeRows& b, const KernelParameters& parameters,
                         std::optional<Doubles> a_side, std::optional<Doubles> b_side, std::optional<Doubles> centre,
@@ -141,6 +204,9 @@ NB_MODULE(_native, m) {
                         Array<double, nb::ndim<2>, nb::c_contig> out, bool double_precision, int threads) {
         const RowsView left = view_of(a, a_side, centre), right = view_of(b, b_side, centre);
         const int columns = int(coefficients.shape(1));
+        if (int64_t(coefficients.shape(0)) != right.count || int64_t(out.shape(0)) != left.count ||
+            out.shape(1) != coefficients.shape(1))
+            throw std::invalid_argument("coefficients and out must fit the rows");
         run(threads, [&](Execution& execution) {
             if (double_precision)
                 product<double>(left, right, parameters, coefficients.data(), columns, out.data(), execution);

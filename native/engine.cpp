@@ -1,11 +1,12 @@
 #include "engine.hpp"
 
+#include "packing.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <stdexcept>
 #include <vector>
 
@@ -15,199 +16,8 @@ namespace {
 constexpr int64_t packed_rows_bytes = 384 << 10;  // stays in a second-level cache
 constexpr int64_t packed_chunk_bytes = 8 << 20;   // stays in a third-level cache, shared by all threads
 constexpr int64_t sparse_values_of_block = 32 << 10;
+constexpr int64_t most_kept_bytes = 32 << 20;     // of a thread's packed data, from call to call
 constexpr int64_t tasks_of_chunk = 64;            // pieces of work to aim for where rows are few
-constexpr int64_t direct_slots = 2048;            // up to so many features every panel has them all
-
-template <class T> const TileFunctions<T>& tile_functions();
-template <> const TileFunctions<float>& tile_functions<float>() {
-    return *instruction_set().table->single_precision;
-}
-template <> const TileFunctions<double>& tile_functions<double>() {
-    return *instruction_set().table->double_precision;
-}
-
-int64_t divide_up(int64_t n, int64_t by) { return (n + by - 1) / by; }
-
-// Memory that a thread keeps from call to call, aligned to cache lines.
-template <class T> class Buffer {
-  public:
-    T* reserve(int64_t count) {
-        if (count > capacity_) {
-            memory_.reset();
-            memory_.reset(static_cast<T*>(::operator new(sizeof(T) * size_t(count), std::align_val_t(64))));
-            capacity_ = count;
-        }
-        return memory_.get();
-    }
-
-  private:
-    struct Free {
-        void operator()(T* p) const { ::operator delete(p, std::align_val_t(64)); }
-    };
-    std::unique_ptr<T, Free> memory_;
-    int64_t capacity_ = 0;
-};
-
-template <class Index, class Use>
-void each_stored(const RowsView& view, int64_t row, Use use) {
-    const Index* starts = static_cast<const Index*>(view.row_starts);
-    const Index* indices = static_cast<const Index*>(view.indices);
-    for (int64_t p = starts[row]; p < starts[row + 1]; ++p) use(int64_t(indices[p]), p);
-}
-
-// use(feature, position in values) for each stored value of row i of the view
-template <class Use> void each_stored_of(const RowsView& view, int64_t i, Use use) {
-    const int64_t row = view.selection ? view.selection[i] : i;
-    if (view.has_wide_indices)
-        each_stored<int64_t>(view, row, use);
-    else
-        each_stored<int32_t>(view, row, use);
-}
-
-double value_at(const RowsView& view, int64_t position) {
-    return view.is_double ? static_cast<const double*>(view.values)[position]
-                          : double(static_cast<const float*>(view.values)[position]);
-}
-
-double side_of(const RowsView& view, int64_t i) {
-    return view.side ? view.side[view.selection ? view.selection[i] : i] : 0.0;
-}
-
-// Which features the rows of one chunk of columns use, numbered in order of appearance. With few
-// features, or dense rows on either side, every feature is its own slot.
-class Slots {
-  public:
-    void assign(const RowsView& rows, int64_t first, int64_t count, bool other_is_sparse) {
-        for (int64_t feature : used_) slot_of_[size_t(feature)] = -1;
-        used_.clear();
-        direct_ = !rows.is_sparse || !other_is_sparse || rows.columns <= direct_slots;
-        columns_ = rows.columns;
-        if (direct_) return;
-        if (int64_t(slot_of_.size()) < rows.columns) slot_of_.resize(size_t(rows.columns), -1);
-        for (int64_t i = first; i < first + count; ++i)
-            each_stored_of(rows, i, [&](int64_t feature, int64_t) {
-                int32_t& slot = slot_of_[size_t(feature)];
-                if (slot >= 0) return;
-                slot = int32_t(used_.size());
-                used_.push_back(feature);
-            });
-    }
-    int64_t depth() const { return direct_ ? columns_ : int64_t(used_.size()); }
-    const int32_t* table() const { return direct_ ? nullptr : slot_of_.data(); }
-
-  private:
-    std::vector<int32_t> slot_of_;
-    std::vector<int64_t> used_;
-    int64_t columns_ = 0;
-    bool direct_ = true;
-};
-
-// The columns of one chunk, packed once and read by all threads.
-template <class T> class Chunk {
-  public:
-    void pack(const RowsView& b, int64_t first, int64_t count, bool other_is_sparse, int width,
-              double side_factor, Execution& execution) {
-        const auto& tiles = tile_functions<T>();
-        slots_.assign(b, first, count, other_is_sparse);
-        const int64_t panels = divide_up(count, width), padded = panels * width;
-        const int64_t panel_size = slots_.depth() * width;
-        T* values = values_.reserve(panels * panel_size);
-        T* side = side_.reserve(padded);
-        double* exact_side = exact_side_.reserve(padded);
-        execution.parallel_for(panels, [&](int64_t p) {
-            const int64_t begin = p * width, size = std::min<int64_t>(width, count - begin);
-            tiles.interleave(b, first + begin, int(size), width, slots_.table(), slots_.depth(),
-                             values + p * panel_size);
-            for (int64_t j = 0; j < width; ++j) {
-                exact_side[begin + j] = j < size ? side_of(b, first + begin + j) : 0.0;
-                side[begin + j] = T(side_factor * exact_side[begin + j]);
-            }
-        });
-        count_ = count;
-        width_ = width;
-    }
-
-    // the panels [first, first + count)
-    PackedPanels<T> group(int64_t first, int64_t count) {
-        const int64_t column = first * width_;
-        return {int(count), width_, slots_.depth(), std::min(count_ - column, count * width_),
-                values_.reserve(0) + column * slots_.depth(), side_.reserve(0) + column,
-                exact_side_.reserve(0) + column};
-    }
-    const Slots& slots() const { return slots_; }
-    int64_t panels() const { return divide_up(count_, width_); }
-
-  private:
-    Slots slots_;
-    Buffer<T> values_, side_;
-    Buffer<double> exact_side_;
-    int64_t count_ = 0;
-    int width_ = 1;
-};
-
-// A block of rows, packed by the thread that works on it.
-template <class T> class Block {
-  public:
-    PackedRows<T> pack(const RowsView& a, int64_t first, int64_t count, const Slots& slots,
-                       double side_factor, bool absolute_difference) {
-        T* side = side_.reserve(divide_up(count, 16) * 16);  // whole tiles read it
-        double* exact_side = exact_side_.reserve(count);
-        for (int64_t i = 0; i < count; ++i) {
-            exact_side[i] = side_of(a, first + i);
-            side[i] = T(side_factor * exact_side[i]);
-        }
-        if (a.is_sparse) pack_sparse(a, first, count, slots.table(), absolute_difference);
-        else pack_dense(a, first, count);
-        return {int(count), values_.reserve(0), slots_.data(), row_starts_.data(), start_.data(),
-                all_ones_, side, exact_side};
-    }
-
-  private:
-    void pack_dense(const RowsView& a, int64_t first, int64_t count) {
-        const auto& tiles = tile_functions<T>();
-        const int64_t height = tiles.tile_rows;
-        T* values = values_.reserve(divide_up(count, height) * height * a.columns);
-        for (int64_t i = 0; i < count; i += height)
-            tiles.interleave(a, first + i, int(std::min(height, count - i)), int(height), nullptr,
-                             a.columns, values + i * a.columns);
-    }
-
-    // Features that no column of the chunk has do not reach the tiles: they add nothing to an inner
-    // product, and |a| to a sum of absolute differences.
-    void pack_sparse(const RowsView& a, int64_t first, int64_t count, const int32_t* slot_of,
-                     bool absolute_difference) {
-        slots_.clear();
-        row_starts_.assign(1, 0);
-        start_.clear();
-        all_ones_ = true;
-        int64_t stored = 0;
-        for (int64_t i = 0; i < count; ++i) each_stored_of(a, first + i, [&](int64_t, int64_t) { ++stored; });
-        T* values = values_.reserve(stored);
-        for (int64_t i = 0; i < count; ++i) {
-            double outside = 0;
-            each_stored_of(a, first + i, [&](int64_t feature, int64_t position) {
-                const double value = value_at(a, position);
-                const int32_t slot = slot_of ? slot_of[feature] : int32_t(feature);
-                if (slot >= 0) {
-                    values[slots_.size()] = T(value);
-                    all_ones_ = all_ones_ && value == 1.0;
-                    slots_.push_back(slot);
-                } else if (absolute_difference) {
-                    outside += std::abs(value);
-                }
-            });
-            row_starts_.push_back(int64_t(slots_.size()));
-            start_.push_back(T(outside));
-        }
-    }
-
-    Buffer<T> values_, side_;
-    Buffer<double> exact_side_;
-    std::vector<int32_t> slots_;
-    std::vector<int64_t> row_starts_;
-    std::vector<T> start_;
-    bool all_ones_ = false;
-};
 
 // How the pairs of rows are cut into pieces of work. It depends on the shapes alone, never on the
 // number of threads: every sum is made of the same parts in the same order.
@@ -249,24 +59,36 @@ template <class T> struct Workspace {
     Chunk<T> chunk;
     Buffer<T> coefficients;
     Buffer<double> partial;
+    int64_t bytes() const { return chunk.bytes() + coefficients.bytes() + partial.bytes(); }
 };
-// Two threads of the caller may be in the engine at once: each has its own.
-template <class T> Workspace<T>& workspace() {
-    static thread_local Workspace<T> mine;
-    return mine;
-}
-template <class T> Block<T>& own_block() {
-    static thread_local Block<T> mine;
-    return mine;
-}
+// Memory that a thread keeps from call to call (if it is not much) and lends to one call at a time: a
+// signal handler may call the engine in the middle of a call of the same thread.
+template <class Memory> class Borrowed {
+  public:
+    Borrowed() : mine_(std::move(kept())) {
+        if (!mine_) mine_ = std::make_unique<Memory>();
+    }
+    ~Borrowed() {
+        if (mine_->bytes() <= most_kept_bytes) kept() = std::move(mine_);
+    }
+    Borrowed(const Borrowed&) = delete;
+    Borrowed& operator=(const Borrowed&) = delete;
+    Memory* operator->() const { return mine_.get(); }
+
+  private:
+    static std::unique_ptr<Memory>& kept() {
+        static thread_local std::unique_ptr<Memory> memory;
+        return memory;
+    }
+    std::unique_ptr<Memory> mine_;
+};
 
 // visit(block of rows, first row, group of panels, first column, part) for every pair of a block and
 // a group. Blocks run in parallel; where there are few, so do parts of a chunk's groups.
 template <class T, class Visit, class Prepare, class Finish>
-void for_each_group(const RowsView& a, const RowsView& b, const KernelParameters& parameters,
+void for_each_group(Chunk<T>& chunk, const RowsView& a, const RowsView& b, const KernelParameters& parameters,
                     int64_t most_parts, Execution& execution, Prepare prepare, Visit visit, Finish finish) {
     const Plan<T> plan(a, b);
-    Chunk<T>& chunk = workspace<T>().chunk;
     const bool absolute_difference = parameters.name == KernelName::laplacian;
     const double side_factor = instruction_set().table->side_factor(parameters);
     const int64_t blocks = divide_up(a.count, plan.block_rows);
@@ -279,8 +101,9 @@ void for_each_group(const RowsView& a, const RowsView& b, const KernelParameters
         execution.parallel_for(blocks * parts, [&](int64_t task) {
             const int64_t first_row = task / parts * plan.block_rows, part = task % parts;
             const int64_t rows = std::min(plan.block_rows, a.count - first_row);
+            const Borrowed<Block<T>> memory;
             const PackedRows<T> block =
-                own_block<T>().pack(a, first_row, rows, chunk.slots(), side_factor, absolute_difference);
+                memory->pack(a, first_row, rows, chunk.slots(), side_factor, absolute_difference);
             for (int64_t g = part * groups / parts; g < (part + 1) * groups / parts; ++g) {
                 execution.check();
                 const int64_t panel = g * panels_per_group;
@@ -296,8 +119,9 @@ template <class T>
 void fill_block(const RowsView& a, const RowsView& b, const KernelParameters& parameters, T* out,
                 int64_t stride, bool symmetric, Execution& execution) {
     const auto& tiles = tile_functions<T>();
+    const Borrowed<Workspace<T>> space;
     for_each_group<T>(
-        a, b, parameters, INT64_MAX, execution, [](int64_t, int64_t, int64_t, int64_t) {},
+        space->chunk, a, b, parameters, INT64_MAX, execution, [](int64_t, int64_t, int64_t, int64_t) {},
         [&](const PackedRows<T>& block, int64_t first_row, const PackedPanels<T>& panels, int64_t chunk_column,
             int64_t column, int64_t) {
             column += chunk_column;
@@ -337,7 +161,7 @@ template <class T>
 void product(const RowsView& a, const RowsView& b, const KernelParameters& parameters,
              const double* coefficients, int columns, double* out, Execution& execution) {
     const auto& tiles = tile_functions<T>();
-    Workspace<T>& space = workspace<T>();
+    const Borrowed<Workspace<T>> space;
     const int64_t size = a.count * columns;
     // one column is read with the panel's stride, many in rows of whole vectors
     const int lane_count = tiles.dense_panel_width / 2;
@@ -348,14 +172,14 @@ void product(const RowsView& a, const RowsView& b, const KernelParameters& param
 
     std::fill(out, out + size, 0.0);
     for_each_group<T>(
-        a, b, parameters, most_parts, execution,
+        space->chunk, a, b, parameters, most_parts, execution,
         [&](int64_t first, int64_t count, int64_t padded, int64_t parts) {
-            packed = space.coefficients.reserve(padded * stride);
+            packed = space->coefficients.reserve(padded * stride);
             std::fill(packed, packed + padded * stride, T(0));
             for (int64_t j = 0; j < count; ++j)
                 for (int c = 0; c < columns; ++c)
                     packed[j * stride + c] = T(coefficients[(first + j) * columns + c]);
-            partial = parts == 1 ? out : space.partial.reserve(parts * size);
+            partial = parts == 1 ? out : space->partial.reserve(parts * size);
             if (parts > 1) std::fill(partial, partial + parts * size, 0.0);
         },
         [&](const PackedRows<T>& block, int64_t first_row, const PackedPanels<T>& panels, int64_t,
@@ -396,7 +220,10 @@ void norms(const RowsView& view, int power, bool single_precision, double* out, 
         for (int64_t i = p * part; i < std::min(view.count, (p + 1) * part); ++i) {
             double sum = 0;
             if (view.is_sparse)
-                each_stored_of(view, i, [&](int64_t, int64_t position) { sum += term(value_at(view, position)); });
+                each_stored_of(view, i, [&](int64_t, int64_t position) {
+                    const double x = value_at(view, position);
+                    sum += term(single_precision ? double(float(x)) : x);
+                });
             else
                 for (int64_t k = 0; k < view.columns; ++k) {
                     double x = value_at(view, i * view.stride + k);

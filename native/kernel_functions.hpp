@@ -7,7 +7,7 @@
 //   operator() the kernel value from that sum and the side values of row and column. Distances use
 //              the side values: squared norms for rbf, L1 norms of sparse rows for laplacian.
 //   is_distance  side values come multiplied by `factor`, and where the distance cancels in float,
-//              exp2(factor x distance) is computed again in double
+//              exp2(factor x distance) is computed again from a distance in double
 #pragma once
 
 #include "tiles.hpp"
@@ -22,7 +22,6 @@ struct DotProduct {
     template <class T> static Vector<T> add_stored(Vector<T> sum, T a, Vector<T> b) {
         return sum + b * a;
     }
-    static double add_one(double sum, double a, double b) { return sum + b * a; }
     static double add_one_stored(double sum, double a, double b) { return sum + b * a; }
 };
 
@@ -35,7 +34,6 @@ struct AbsoluteDifference {
         return sum + (absolute<T>(b - a) - absolute<T>(b));
     }
     static double magnitude(double x) { return x < 0 ? -x : x; }
-    static double add_one(double sum, double a, double b) { return sum + magnitude(b - a); }
     static double add_one_stored(double sum, double a, double b) {
         return sum + (magnitude(b - a) - magnitude(b));
     }
@@ -67,7 +65,8 @@ template <class T> struct Rbf {
         return row_norm + column_norm - 2 * dot;
     }
     Vector<T> operator()(Vector<T> dot, T row_norm, Vector<T> column_norms) const {
-        return exp2<T>((column_norms + row_norm) + dot * minus_two_factor);
+        const Vector<T> exponent = (column_norms + row_norm) + dot * minus_two_factor;
+        return exp2<T>(minimum<T>(exponent, broadcast(T(0))));
     }
 };
 
@@ -110,7 +109,7 @@ template <class T> struct Laplacian {
         return inner + column_l1_norm;
     }
     Vector<T> operator()(Vector<T> distance, T, Vector<T> column_l1_norms) const {
-        return exp2<T>(column_l1_norms + distance * T(factor));
+        return exp2<T>(minimum<T>(column_l1_norms + distance * T(factor), broadcast(T(0))));
     }
 };
 

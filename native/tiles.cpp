@@ -146,29 +146,39 @@ void kernel_row(const Function& function, const T* values, const int32_t* slots,
 // ---------------------------------------------------------------- exact values where float is not
 
 // Where rows lie far from the origin but near each other, distances made of norms cancel. Those (few)
-// kernel values are computed again from an inner sum in double.
-struct Refinement {
-    double error_factor;  // the float error of gamma x distance is about this x the smaller norm
+// kernel values are computed again from a distance in double, by differences where rows are dense.
+template <class T> struct Refinement {
+    double error_factor;  // the rounding error of gamma x distance is about this x the smaller norm
+    double target;        // what it may change a kernel value by
     double norm_limit;    // below this norm every value is good enough
 
     Refinement(const KernelParameters& p, double terms) {
         double root = 1;  // square root of the number of terms: roundings add up like a random walk
         while (root * root < terms) root += 1;
-        error_factor = p.gamma * 5.96e-8 * (3.0 + 0.5 * root);
-        norm_limit = distance_error_target / error_factor;
+        const bool is_float = std::is_same<T, float>::value;
+        error_factor = p.gamma * (is_float ? 5.96e-8 : 1.11e-16) * (3.0 + 0.5 * root);
+        target = is_float ? float_error_target : double_error_target;
+        norm_limit = target / error_factor;
     }
 
-    // inner(j) is the inner sum in double with column j
-    template <class Function, class InnerSum>
-    void row(const Function& function, double norm, const double* column_norms, int columns, float* values,
-             InnerSum inner) const {
+    // distance(j) is the distance from column j, in double
+    template <class Function, class Distance>
+    void row(const Function& function, double norm, const double* column_norms, int columns, T* values,
+             Distance distance) const {
         if (norm <= norm_limit) return;
         for (int j = 0; j < columns; ++j) {
-            const double smaller = norm < column_norms[j] ? norm : column_norms[j];
-            if (smaller * double(values[j]) <= norm_limit) continue;
-            const double distance = function.distance(inner(j), norm, column_norms[j]);
-            values[j] = float(exp2<double>(broadcast(distance > 0 ? function.factor * distance : 0.0))[0]);
+            const double error = error_factor * (norm < column_norms[j] ? norm : column_norms[j]);
+            if (error <= target || is_small(double(values[j]), error)) continue;
+            const double exact = distance(j);
+            values[j] = T(exp2<double>(broadcast(exact > 0 ? function.factor * exact : 0.0))[0]);
         }
+    }
+
+    // Is the value with its error so small that the error cannot matter? A very large error may hide any value.
+    bool is_small(double value, double error) const {
+        if (error > 40) return false;
+        const double most = error < 0.1 ? 1.11 * value : exp2<double>(broadcast(error * log2_e))[0] * value;
+        return most * error <= target;
     }
 };
 
@@ -240,12 +250,16 @@ template <class T> struct DenseTiles {
             : count <= 4 ? kernel_tile<T, 4, Function> : kernel_tile<T, tile_rows, Function>;
         kernel(function, block.values + first * depth, panel, depth, block.side + first, column_side, tile);
     }
-    template <class Inner>
-    static double exact_inner(const PackedRows<T>& block, int row, const T* panel, int64_t depth, int j) {
-        const T* a = block.values + (row - row % tile_rows) * depth + row % tile_rows;
+    // Only squared distances are ever asked for: sums of absolute differences of dense rows do not cancel.
+    template <class Function>
+    static double exact_distance(const Function&, const PackedRows<T>& block, int row,
+                                 const PackedPanels<T>& panels, const T* panel, int64_t, int column) {
+        const T* a = block.values + (row - row % tile_rows) * panels.depth + row % tile_rows;
         double sum = 0;
-        for (int64_t k = 0; k < depth; ++k)
-            sum = Inner::add_one(sum, double(a[k * tile_rows]), double(panel[k * width + j]));
+        for (int64_t k = 0; k < panels.depth; ++k) {
+            const double difference = double(a[k * tile_rows]) - double(panel[k * width + column]);
+            sum += difference * difference;
+        }
         return sum;
     }
 };
@@ -272,25 +286,25 @@ template <class T> struct SparseTiles {
                                     block.start[r], panel, block.side[r], column_side, tile);
         }
     }
-    template <class Inner>
-    static double exact_inner(const PackedRows<T>& block, int row, const T* panel, int64_t, int j) {
+    template <class Function>
+    static double exact_distance(const Function& function, const PackedRows<T>& block, int row,
+                                 const PackedPanels<T>& panels, const T* panel, int64_t first_column, int column) {
         double sum = double(block.start[row]);
         for (int64_t p = block.row_starts[row]; p < block.row_starts[row + 1]; ++p)
-            sum = Inner::add_one_stored(sum, double(block.values[p]),
-                                        double(panel[int64_t(block.slots[p]) * width + j]));
-        return sum;
+            sum = Function::Inner::add_one_stored(sum, double(block.values[p]),
+                                                  double(panel[int64_t(block.slots[p]) * width + column]));
+        return function.distance(sum, block.exact_side[row], panels.exact_side[first_column + column]);
     }
 };
 
 template <class T, class Tiles, class Function>
 void evaluate_group(const Function& function, const KernelParameters& parameters,
                     const PackedRows<T>& block, const PackedPanels<T>& panels, const Sink<T>& sink) {
-    constexpr bool can_cancel = Function::is_distance && std::is_same<T, float>::value;
     constexpr int width = Tiles::width;
     alignas(64) T tile[Tiles::rows * width];
     alignas(64) T running[most_block_rows * lanes<T>];
     const bool one_column = !sink.block && sink.coefficient_columns == 1;
-    const Refinement refinement(parameters, Tiles::terms(block, panels.depth));
+    const Refinement<T> refinement(parameters, Tiles::terms(block, panels.depth));
 
     if (one_column) std::memset(running, 0, sizeof(T) * size_t(block.rows) * lanes<T>);
     for (int p = 0; p < panels.panels; ++p) {
@@ -301,13 +315,16 @@ void evaluate_group(const Function& function, const KernelParameters& parameters
             const int rows = block.rows - first < Tiles::rows ? block.rows - first : Tiles::rows;
             if (sink.block && first_column + columns + sink.skip_below <= first) continue;
             Tiles::fill(function, block, first, rows, panel, panels.depth, panels.side + first_column, tile);
-            if constexpr (can_cancel)
+            if constexpr (Function::is_distance)
                 for (int r = 0; r < rows; ++r)
                     refinement.row(function, block.exact_side[first + r], panels.exact_side + first_column,
                                    columns, tile + r * width, [&](int j) {
-                                       return Tiles::template exact_inner<typename Function::Inner>(
-                                           block, first + r, panel, panels.depth, j);
+                                       return Tiles::exact_distance(function, block, first + r, panels, panel,
+                                                                    first_column, j);
                                    });
+            if (!sink.block && columns < width)  // padding: whatever the kernel makes of it must not count
+                for (int r = 0; r < rows; ++r)
+                    for (int j = columns; j < width; ++j) tile[r * width + j] = T(0);
             if (sink.block) {
                 store_tile(sink, first, rows, first_column, columns, tile, width);
             } else if (one_column) {
@@ -358,6 +375,17 @@ void add_rows(const T* const* rows, const double* weights, int count, int64_t be
         for (int64_t j = begin; j < end; ++j) gradient[j] += weights[t] * rows[t][j];
 }
 
+template <class T> double dot(const T* values, const double* weights, int64_t count) {
+    constexpr int parts = 32;  // sums side by side, which the compiler turns into vectors
+    double sum[parts] = {};
+    int64_t j = 0;
+    for (; j + parts <= count; j += parts)
+        for (int p = 0; p < parts; ++p) sum[p] += double(values[j + p]) * weights[j + p];
+    for (int p = 1; p < parts; ++p) sum[0] += sum[p];
+    for (; j < count; ++j) sum[0] += double(values[j]) * weights[j];
+    return sum[0];
+}
+
 double side_factor(const KernelParameters& parameters) {
     double factor = 1;
     with_kernel_function<double>(parameters, [&](auto function) { factor = function.factor; });
@@ -373,7 +401,7 @@ template <class T> constexpr TileFunctions<T> functions() {
 const TileTable& tile_table() {
     static const TileFunctions<float> single_precision = functions<float>();
     static const TileFunctions<double> double_precision = functions<double>();
-    static const TileTable table = {&single_precision, &double_precision, side_factor, add_rows<float>, add_rows<double>};
+    static const TileTable table = {&single_precision, &double_precision, side_factor, add_rows<float>, add_rows<double>, dot<float>, dot<double>};
     return table;
 }
 

@@ -83,8 +83,8 @@ template <class T> struct TileFunctions {
 // Most panels of one evaluate call; float sums of a row reach over so many panels and no further.
 constexpr int panels_per_group = 8;
 
-// By how much float arithmetic may change a kernel of a distance before it is computed in double.
-constexpr double distance_error_target = 5e-7;
+// By how much roundings may change a kernel of a distance before it is computed in another way.
+constexpr double float_error_target = 5e-7, double_error_target = 2e-13;
 
 struct TileTable {
     const TileFunctions<float>* single_precision;
@@ -96,6 +96,9 @@ struct TileTable {
                            int64_t begin, int64_t end, double* gradient);
     void (*add_rows_double)(const double* const* rows, const double* weights, int count,
                             int64_t begin, int64_t end, double* gradient);
+    // sum_j values[j] * weights[j]
+    double (*dot_float)(const float* values, const double* weights, int64_t count);
+    double (*dot_double)(const double* values, const double* weights, int64_t count);
 };
 
 namespace baseline { const TileTable& tile_table(); }

@@ -156,6 +156,53 @@ def test_rbf_of_data_far_from_the_origin():
     np.testing.assert_allclose(RBF(1.0).block(Rows(X)), reference.rbf(X, X, 1.0), rtol=0, atol=2e-6)
 
 
+@each_dtype
+@pytest.mark.parametrize("scale", [1e3, 1e5, 1e7, 1e9])
+def test_rbf_of_unscaled_dense_rows(dtype, scale):
+    # gamma |x|^2 up to 1e20: whatever cancels, near rows are near and far rows are far
+    X = (np.random.default_rng(0).standard_normal((60, 20)) * scale).astype(dtype)
+    near = X.astype(np.float64)
+    near[:, 0] += 0.1
+    A, B = Rows(X, storage="dense"), Rows(near.astype(dtype), storage="dense")
+    values = RBF(10.0).block(A, B)
+    # the centre is subtracted in the type of the rows, and moves them by a rounding
+    centre = B.centre
+    expected = reference.rbf((X - centre).astype(dtype), (B.to_array() - centre).astype(dtype), 10.0)
+    np.testing.assert_allclose(values, expected, rtol=0, atol=2e-6 if dtype == np.float32 else 1e-12)
+    np.testing.assert_allclose(np.diag(RBF(10.0).block(A)), 1, rtol=0, atol=1e-12)
+
+
+@each_pair
+def test_rbf_of_unscaled_float32_rows_in_any_storage(storages):
+    X = (np.random.default_rng(0).standard_normal((50, 20)) * 1e4).astype(np.float32)
+    K = RBF(10.0).block(Rows(X, storage=storages[0]), Rows(X, storage=storages[1]))
+    np.testing.assert_allclose(K, np.eye(50), rtol=0, atol=3e-5)
+
+
+@pytest.mark.parametrize("kernel", [RBF(0.1), Laplacian(0.3)])
+def test_float64_csr_in_float32_arithmetic(kernel):
+    X = np.random.default_rng(0).standard_normal((50, 200)) * 30
+    out = np.empty((50, 50), dtype=np.float32)
+    kernel.block(Rows(X, storage="csr"), out=out)
+    np.testing.assert_allclose(out, np.eye(50), rtol=0, atol=2e-6)
+
+
+def test_padding_that_overflows_does_not_count():
+    a, b = np.array([[1, 2]], dtype=np.float32), np.array([[-1, 0]], dtype=np.float32)
+    for storage in STORAGES:
+        A, B = Rows(a, storage=storage), Rows(b, storage=storage)
+        for coefficients in (np.ones(1), np.ones((1, 3))):
+            assert (Polynomial(200, coef0=2.0).product(A, B, coefficients) == 1).all()
+
+
+def test_callable_kernel_gets_dense_what_was_given_dense():
+    X = np.eye(9)
+    rows = Rows(X)
+    assert rows.is_sparse
+    kernel = CallableKernel(lambda A, B: np.exp(-((A[:, None] - B[None]) ** 2).sum(-1)))
+    np.testing.assert_allclose(kernel.block(rows), reference.rbf(X, X, 1.0), atol=1e-12)
+
+
 @each_pair
 @pytest.mark.parametrize("gamma", [0.1, 10.0])
 def test_laplacian_keeps_its_digits_for_near_rows(storages, gamma):
@@ -359,6 +406,9 @@ def test_bad_operands():
         kernel.block(A, B, out=read_only)
     with pytest.raises(ValueError, match="dtype must be"):
         kernel.product(A, B, np.ones(5), dtype=np.int32)
+    for rows in ([True, False, True], [0.0, 1.5, 2.0]):
+        with pytest.raises(ValueError, match="integer row numbers"):
+            add_rows(np.zeros(4), np.ones((3, 4)), np.ones(3), rows)
     with pytest.raises(IndexError, match="within the 3 stored rows"):
         add_rows(np.zeros(4), np.ones((3, 4)), [1.0], [3])
     with pytest.raises(ValueError, match="one value for each"):
@@ -388,4 +438,5 @@ def test_values_too_large_for_the_arithmetic():
         RBF(1.0).block(Rows(X * [[0], [1], [2]], dtype=np.float32))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert np.isfinite(RBF(1.0).block(Rows(X.astype(np.float64) * [[0], [1], [2]]))).all()
+        K = RBF(1.0).block(Rows(X.astype(np.float64) * [[0], [1], [2]]))
+        np.testing.assert_allclose(K, np.eye(3), atol=1e-300)

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse
 
 from fwsvm import Rows
+from fwsvm.kernels import RBF
 from fwsvm.rows import BREAK_EVEN_DENSITY, MOST_SPARSE_FEATURES
 
 
@@ -112,6 +113,40 @@ def test_csr_that_points_outside_is_refused():
     X.indptr[1] = 5
     with pytest.raises(ValueError, match=r"indptr|index pointer"):
         Rows(X)
+
+
+def test_strided_arrays_of_csr_are_made_contiguous():
+    dense = np.arange(12.0).reshape(3, 4)
+    whole = scipy.sparse.csr_array(dense)
+    backward = whole.data[::-1].copy()[::-1]
+    apart = np.repeat(whole.indices, 2)[::2]
+    rows = Rows(scipy.sparse.csr_array((backward, apart, whole.indptr), shape=(3, 4)))
+    np.testing.assert_allclose(rows.squared_norms(), (dense**2).sum(axis=1))
+
+
+def test_what_the_caller_does_to_his_csr_array_later_is_harmless():
+    X = scipy.sparse.random_array((400, 50), density=0.1, rng=np.random.default_rng(0)).tocsr()
+    rows = Rows(X)
+    expected = rows.squared_norms()
+    X.resize((5, 4))
+    assert rows.shape == (400, 50)
+    assert RBF(1.0).block(rows).shape == (400, 400)
+    np.testing.assert_array_equal(rows.squared_norms(), expected)
+
+
+def test_a_stale_flag_of_canonical_format_is_not_trusted():
+    X = scipy.sparse.csr_array(([1.0, 2.0], [0, 1], [0, 2]), shape=(1, 3))
+    assert X.has_canonical_format
+    X.indices[1] = 0
+    np.testing.assert_array_equal(Rows(X).squared_norms(), [9])
+
+
+def test_norms_for_many_centres_are_not_all_kept(X):
+    train = Rows(X)
+    for seed in range(5):
+        batch = Rows(np.random.default_rng(seed).standard_normal((3, 4)))
+        RBF(1.0).product(train, batch, np.ones(3))
+    assert len(train._norms) == 1
 
 
 def test_too_many_features_for_csr():

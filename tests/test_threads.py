@@ -183,6 +183,28 @@ def test_a_handler_that_does_not_raise_lets_the_call_finish():
 
 
 @posix
+def test_a_handler_may_use_the_engine():
+    A, B, c = problem(30_000, 20_000)
+    small = A.take(np.arange(50))
+    expected, of_small = RBF(0.1).product(A, B, c), RBF(0.1).block(small)
+    received = []
+
+    def handler(*_):
+        received.append(np.array_equal(RBF(0.1).block(small), of_small))
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+        result = RBF(0.1).product(A, B, c)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert received
+    assert all(received)
+    np.testing.assert_array_equal(result, expected)
+
+
+@posix
 def test_other_threads_run_during_a_call():
     A, B, c = problem(20_000, 20_000)
     ticks = []

@@ -112,7 +112,7 @@ class TileKernel(Kernel):
         given = {p: getattr(self, p) for p in ("gamma", "coef0", "degree") if hasattr(self, p)}
         return _native.KernelParameters(getattr(_native.KernelName, self.name), **given)
 
-    def _sides(
+    def sides(
         self, A: Rows, B: Rows, precision: np.dtype[Any], threads: int
     ) -> tuple[Floats | None, Floats | None, Floats | None]:
         """What the engine needs beside the rows: side values of A and of B, and the centre."""
@@ -128,13 +128,13 @@ class TileKernel(Kernel):
 
     def _fill(self, A: Rows, B: Rows | None, out: NDArray[Any], threads: int) -> None:
         other = A if B is None else B
-        sides = self._sides(A, other, out.dtype, threads)
+        sides = self.sides(A, other, out.dtype, threads)
         _native.block(A.native, other.native, self.parameters, *sides, out, B is None, threads)
 
     def _multiply(
         self, A: Rows, B: Rows, columns: Floats, out: Floats, precision: np.dtype[Any], threads: int
     ) -> None:
-        sides = self._sides(A, B, precision, threads)
+        sides = self.sides(A, B, precision, threads)
         double = precision == np.float64
         _native.product(A.native, B.native, self.parameters, *sides, columns, out, double, threads)
 
@@ -211,13 +211,13 @@ class Laplacian(TileKernel):
     def __post_init__(self) -> None:
         _check_positive("gamma", self.gamma)
 
-    def _sides(
+    def sides(
         self, A: Rows, B: Rows, precision: np.dtype[Any], threads: int
     ) -> tuple[Floats | None, Floats | None, Floats | None]:
         # Sparse rows skip the features they do not store, where |a - b| is |b|.
-        if not A.is_sparse:
-            return None, None, None
-        return A.stored_norms(1, n_jobs=threads), B.stored_norms(1, n_jobs=threads), None
+        single = precision == np.float32
+        norms = [r.stored_norms(1, single_precision=single, n_jobs=threads) for r in (A, B)]
+        return (norms[0], norms[1], None) if A.is_sparse else (None, None, None)
 
     def diagonal(self, A: Rows) -> Floats:
         return np.ones(len(A))
@@ -234,7 +234,11 @@ class ArrayKernel(Kernel):
         """``k(a_i, b_j)`` as an array of shape (len(A), len(B))."""
 
     def _fill(self, A: Rows, B: Rows | None, out: NDArray[Any], threads: int) -> None:
-        out[...] = self.values(A, A if B is None else B)
+        other = A if B is None else B
+        height = max(1, _VALUES_OF_CHUNK // max(1, len(other)))
+        for i in range(0, len(A), height):
+            part = A.take(np.arange(i, min(i + height, len(A))))
+            out[i : i + height] = self.values(part, other)
 
     def _multiply(
         self, A: Rows, B: Rows, columns: Floats, out: Floats, precision: np.dtype[Any], threads: int
@@ -310,8 +314,10 @@ def add_rows(
     ``stored`` is float32 or float64 with contiguous rows; without ``rows`` all of it is used.
     """
     factors = np.ascontiguousarray(weights, dtype=np.float64)
-    chosen = np.arange(len(stored)) if rows is None else np.asarray(rows, dtype=np.int64)
-    chosen = np.ascontiguousarray(chosen)
+    chosen = np.arange(len(stored)) if rows is None else np.asarray(rows)
+    if chosen.size and chosen.dtype.kind not in "iu":
+        raise ValueError(f"rows must be integer row numbers. Got {chosen.dtype} instead.")
+    chosen = np.ascontiguousarray(chosen, dtype=np.int64)
     _check_out(gradient[None], (1, stored.shape[1]), name="gradient", dtypes=(np.float64,))
     _check_out(stored, stored.shape, name="stored", writeable=False)
     if factors.shape != chosen.shape or factors.ndim != 1:

@@ -46,11 +46,14 @@ class Rows:
             raise ValueError(f"storage must be 'auto', 'dense' or 'csr'. Got {storage!r} instead.")
         if dtype is not None and np.dtype(dtype) not in (np.float32, np.float64):
             raise ValueError(f"dtype must be float32 or float64. Got {np.dtype(dtype)} instead.")
-        self._data = _stored_as(storage, _checked(data, dtype))
+        checked = _checked(data, dtype)
+        self._data = _stored_as(storage, checked)
+        # Data that became CSR unasked is still dense to functions of the user.
+        self._shown_dense = storage == "auto" and not scipy.sparse.issparse(checked)
         self._selection: NDArray[np.int64] | None = None
         self._native: _native.NativeRows | None = None
         # Shared by all selections: they are about the stored rows.
-        self._norms: dict[tuple[int, int, bool], tuple[Any, NDArray[np.float64]]] = {}
+        self._norms: dict[tuple[int, bool, bool], tuple[Any, NDArray[np.float64]]] = {}
         self._centre: list[NDArray[np.float64]] = []
 
     # ------------------------------------------------------------------------------------ shape
@@ -79,7 +82,7 @@ class Rows:
     @property
     def indices(self) -> NDArray[np.int64]:
         """Which stored rows these are."""
-        return np.arange(len(self)) if self._selection is None else self._selection
+        return np.arange(len(self), dtype=np.int64) if self._selection is None else self._selection
 
     def __repr__(self) -> str:
         storage = "csr" if self.is_sparse else "dense"
@@ -106,13 +109,15 @@ class Rows:
         chosen[chosen < 0] += len(self)
         part = Rows.__new__(Rows)
         part._data, part._norms, part._centre = self._data, self._norms, self._centre
+        part._shown_dense = self._shown_dense
         part._selection = chosen if self._selection is None else self._selection[chosen]
         part._native = None
         return part
 
     def to_array(self) -> Any:
-        """The rows as a NumPy array or CSR array; a copy only where this is a selection."""
-        return self._data if self._selection is None else self._data[self._selection]
+        """The rows as a NumPy array or CSR array, as they were given."""
+        chosen = self._data if self._selection is None else self._data[self._selection]
+        return chosen.toarray() if self._shown_dense and self.is_sparse else chosen
 
     # ------------------------------------------------------------------------------ for kernels
 
@@ -146,19 +151,19 @@ class Rows:
         single_precision: bool = False,
         n_jobs: int | None = None,
     ) -> NDArray[np.float64]:
-        """``sum_k |x_ik - centre_k|^power`` of every stored row, computed once."""
-        key = (power, id(centre), single_precision)
-        if key not in self._norms:
+        """``sum_k |x_ik - centre_k|^power`` of every stored row, computed once for a centre."""
+        key = (power, centre is None, single_precision)
+        if key not in self._norms or self._norms[key][0] is not centre:
             norms = np.empty(self.n_stored_rows)
             stored = self.native if self._selection is None else _native_rows(self._data, None)
             _native.norms(stored, centre, power, single_precision, norms, thread_count(n_jobs))
             if not np.isfinite(norms).all() or (single_precision and norms.max(initial=0) > 1e37):
                 raise ValueError(
-                    f"The values are too large: a row has the squared norm {norms.max():.3g}, past "
-                    f"what {'float32' if single_precision else 'float64'} arithmetic holds. Scale "
+                    f"The values are too large: a row has the norm {norms.max():.3g} (power {power}), "
+                    f"past what {'float32' if single_precision else 'float64'} arithmetic holds. Scale "
                     "the features, for example with sklearn.preprocessing.StandardScaler."
                 )
-            self._norms[key] = (centre, norms)  # keeps the centre, and so its id, alive
+            self._norms[key] = (centre, norms)
         return self._norms[key][1]
 
     def squared_norms(self) -> NDArray[np.float64]:
@@ -166,7 +171,7 @@ class Rows:
         return self.stored_norms(2)[self.indices]
 
     def __getstate__(self) -> dict[str, Any]:
-        # Cached norms go by the id of their centre, which another process does not know.
+        # Cached norms go by the identity of their centre, which another process does not know.
         return {**self.__dict__, "_native": None, "_norms": {}}
 
 
@@ -205,14 +210,21 @@ def _checked_sparse(data: Any) -> Any:
             f"CSR data may have up to {MOST_SPARSE_FEATURES} features. Got {data.shape[1]} "
             "instead. Drop the empty columns, or hash the features to fewer."
         )
-    data.check_format(full_check=True)  # an index out of range would read foreign memory
-    if not data.has_canonical_format:
-        data = data.copy()
-        data.sum_duplicates()
-    if data.indices.dtype != data.indptr.dtype or data.indices.dtype not in (np.int32, np.int64):
-        data = data.copy()
-        data.indices, data.indptr = data.indices.astype(np.int64), data.indptr.astype(np.int64)
-    return data
+    index = data.indices.dtype
+    if index != data.indptr.dtype or index not in (np.int32, np.int64):
+        index = np.dtype(np.int64)
+    # A new object around the same arrays: it does not follow what the caller does to the old one.
+    parts = (
+        np.require(data.data, requirements=["C", "A"]),
+        np.require(data.indices, dtype=index, requirements=["C", "A"]),
+        np.require(data.indptr, dtype=index, requirements=["C", "A"]),
+    )
+    own = scipy.sparse.csr_array(parts, shape=data.shape)
+    own.check_format(full_check=True)  # an index out of range would read foreign memory
+    if not own.has_canonical_format:
+        own = own.copy()
+        own.sum_duplicates()
+    return own
 
 
 def _stored_as(storage: Storage, data: Any) -> Any:

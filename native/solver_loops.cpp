@@ -1,0 +1,201 @@
+#include "solver_loops.hpp"
+
+#include <chrono>
+#include <cstring>
+#include <limits>
+
+namespace fwsvm {
+namespace {
+
+double dot(const float* values, const double* weights, int64_t count) {
+    return instruction_set().table->dot_float(values, weights, count);
+}
+double dot(const double* values, const double* weights, int64_t count) {
+    return instruction_set().table->dot_double(values, weights, count);
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+template <class T>
+ActiveValues<T>::ActiveValues(const RowsView& rows, const KernelParameters& parameters, int64_t most_bytes)
+    : rows_(rows), parameters_(parameters), most_bytes_(most_bytes) {
+    const auto& tiles = tile_functions<T>();
+    width_ = rows.is_sparse ? tiles.sparse_panel_width : tiles.dense_panel_width;
+}
+
+template <class T> void ActiveValues<T>::enter(int64_t row) {
+    const int64_t slot = entered(), column = slot % width_;
+    entered_.push_back(row);
+    if (!packs_panels()) return;
+    if (column == 0) {
+        panels_.resize(panels_.size() + size_t(rows_.columns * width_), T(0));
+        side_.resize(side_.size() + size_t(width_), T(0));
+        exact_side_.resize(exact_side_.size() + size_t(width_), 0.0);
+    }
+    RowsView one = rows_;
+    const int64_t stored = rows_.selection ? rows_.selection[row] : row;
+    one.selection = &stored;
+    one.count = 1;
+    T* packed = scratch_.reserve(rows_.columns);
+    tile_functions<T>().interleave(one, 0, 1, 1, nullptr, rows_.columns, packed);
+    T* panel = panels_.data() + (slot - column) * rows_.columns;
+    for (int64_t k = 0; k < rows_.columns; ++k) panel[k * width_ + column] = packed[k];
+    exact_side_[size_t(slot)] = side_of(one, 0);
+    side_[size_t(slot)] = T(instruction_set().table->side_factor(parameters_) * exact_side_[size_t(slot)]);
+}
+
+template <class T> const T* ActiveValues<T>::row(int64_t i) {
+    complete(&i, 1);
+    return known_.at(i).values.data();
+}
+
+template <class T>
+void ActiveValues<T>::products(const int64_t* rows, int64_t count, const double* weights, double* out) {
+    complete(rows, count);
+    for (int64_t r = 0; r < count; ++r) out[r] = dot(known_.at(rows[r]).values.data(), weights, entered());
+}
+
+template <class T> Counts ActiveValues<T>::take_counts() {
+    Counts counts;
+    std::swap(counts, counts_);
+    return counts;
+}
+
+// Computes what is missing of these rows, then lets go of the oldest others.
+template <class T> void ActiveValues<T>::complete(const int64_t* rows, int64_t count) {
+    std::vector<std::pair<int64_t, int64_t>> order;  // (how many values are known, row)
+    for (int64_t r = 0; r < count; ++r) {
+        auto [place, is_new] = known_.try_emplace(rows[r]);
+        Known& known = place->second;
+        if (is_new) by_age_.push_front(rows[r]);
+        else by_age_.splice(by_age_.begin(), by_age_, known.age);
+        known.age = by_age_.begin();
+        ++(known.count ? counts_.hits : counts_.misses);
+        if (known.count < entered()) order.emplace_back(known.count, rows[r]);
+    }
+    std::sort(order.begin(), order.end());  // those that miss most come first
+    order.erase(std::unique(order.begin(), order.end()), order.end());
+    missing_.clear();
+    std::vector<Known*> known;
+    for (const auto& [n_known, row] : order) {
+        missing_.push_back(rows_.selection ? rows_.selection[row] : row);
+        known.push_back(&known_.at(row));
+        auto& values = known.back()->values;
+        if (int64_t(values.size()) < entered()) {
+            const size_t capacity = values.capacity();
+            values.resize(size_t(entered()));
+            bytes_ += int64_t((values.capacity() - capacity) * sizeof(T));
+        }
+    }
+    const auto start = std::chrono::steady_clock::now();
+    if (!known.empty()) evaluate(known);
+    counts_.seconds += seconds_since(start);
+    forget(count);
+}
+
+// The missing values form a staircase: panel by panel, the rows that miss some of it lead the block.
+template <class T> void ActiveValues<T>::evaluate(const std::vector<Known*>& known) {
+    const auto& tiles = tile_functions<T>();
+    const bool absolute_difference = parameters_.name == KernelName::laplacian;
+    const double side_factor = instruction_set().table->side_factor(parameters_);
+    const int64_t rows = int64_t(known.size()), n = entered();
+    RowsView view = rows_;
+    view.selection = missing_.data();
+    view.count = rows;
+
+    if (!packs_panels()) {  // many features: pack the entered rows that someone misses, and forget them
+        const int64_t first = known.front()->count;
+        std::vector<int64_t> stored;
+        for (int64_t s = first; s < n; ++s)
+            stored.push_back(rows_.selection ? rows_.selection[entered_[size_t(s)]] : entered_[size_t(s)]);
+        RowsView columns = rows_;
+        columns.selection = stored.data();
+        columns.count = n - first;
+        T* out = scratch_.reserve(rows * (n - first));
+        Execution alone(1, [] { return false; });
+        fwsvm::block<T>(view, columns, parameters_, out, n - first, alone);
+        for (int64_t r = 0; r < rows; ++r)
+            std::memcpy(known[size_t(r)]->values.data() + first, out + r * (n - first), sizeof(T) * size_t(n - first));
+        counts_.evaluations += rows * (n - first);
+    } else {
+        Slots all;
+        all.assign(rows_, 0, 0, rows_.is_sparse);
+        const int64_t most_rows = tiles.most_block_rows;
+        for (int64_t first_row = 0; first_row < rows; first_row += most_rows) {
+            const int64_t block_rows = std::min(most_rows, rows - first_row);
+            PackedRows<T> block =
+                block_.pack(view, first_row, block_rows, all, side_factor, absolute_difference);
+            const int64_t panels = divide_up(n, width_);
+            int64_t leading = 0;  // rows of the block that miss something of the panel
+            for (int64_t p = known[size_t(first_row)]->count / width_; p < panels;) {
+                while (leading < block_rows && known[size_t(first_row + leading)]->count / width_ <= p) ++leading;
+                const int64_t next = leading < block_rows ? known[size_t(first_row + leading)]->count / width_ : panels;
+                const int64_t group = std::min<int64_t>(panels_per_group, next - p);
+                const int64_t column = p * width_, columns = std::min(n - column, group * width_);
+                T* out = scratch_.reserve(leading * group * width_);
+                Sink<T> sink{};
+                sink.block = out;
+                sink.block_stride = group * width_;
+                sink.skip_below = leading;
+                block.rows = int(leading);
+                const PackedPanels<T> packed{int(group), width_, rows_.columns, columns,
+                                             panels_.data() + column * rows_.columns, side_.data() + column,
+                                             exact_side_.data() + column};
+                tiles.evaluate(parameters_, rows_.is_sparse, block, packed, sink);
+                for (int64_t r = 0; r < leading; ++r)
+                    std::memcpy(known[size_t(first_row + r)]->values.data() + column, out + r * sink.block_stride,
+                                sizeof(T) * size_t(columns));
+                counts_.evaluations += leading * columns;
+                p += group;
+            }
+        }
+    }
+    for (Known* row : known) row->count = n;
+}
+
+template <class T> void ActiveValues<T>::forget(int64_t keep) {
+    while (bytes_ > most_bytes_ && int64_t(by_age_.size()) > keep) {
+        const auto oldest = known_.find(by_age_.back());
+        bytes_ -= int64_t(oldest->second.values.capacity() * sizeof(T));
+        known_.erase(oldest);
+        by_age_.pop_back();
+    }
+}
+
+template <class T>
+void minimise_on_simplex(const T* matrix, int64_t stride, int64_t size, double* weights, double* gradient,
+                         double tolerance, Execution& execution) {
+    for (int64_t step = 0;; ++step) {
+        if (step % 256 == 255) execution.check();
+        int64_t furthest = 0, nearest = -1;
+        for (int64_t s = 0; s < size; ++s) {
+            if (gradient[s] < gradient[furthest]) furthest = s;
+            if (weights[s] > 0 && (nearest < 0 || gradient[s] > gradient[nearest])) nearest = s;
+        }
+        const double slope = gradient[nearest] - gradient[furthest];
+        if (!(slope > tolerance)) return;
+        const T *row_i = matrix + furthest * stride, *row_j = matrix + nearest * stride;
+        const double curvature = double(row_i[furthest]) + double(row_j[nearest]) - 2.0 * double(row_i[nearest]);
+        double amount = curvature > 0 ? slope / curvature : std::numeric_limits<double>::infinity();
+        if (amount >= weights[nearest]) {
+            amount = weights[nearest];
+            weights[nearest] = 0;
+        } else {
+            weights[nearest] -= amount;
+        }
+        if (amount < 1e-17 * (weights[furthest] + amount) && weights[nearest] > 0) return;  // no progress
+        weights[furthest] += amount;
+        for (int64_t s = 0; s < size; ++s) gradient[s] += amount * (double(row_i[s]) - double(row_j[s]));
+    }
+}
+
+template class ActiveValues<float>;
+template class ActiveValues<double>;
+template void minimise_on_simplex<float>(const float*, int64_t, int64_t, double*, double*, double, Execution&);
+template void minimise_on_simplex<double>(const double*, int64_t, int64_t, double*, double*, double, Execution&);
+
+}  // namespace fwsvm
