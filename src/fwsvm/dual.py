@@ -1,0 +1,136 @@
+"""The dual problem: min R(a) = a' Kt a over the simplex, and the certificate of a point.
+
+Kt_ij = y_i y_j (k(x_i, x_j) + 1) + delta_ij / C_i. Solvers know rows by number and see nothing but this
+class; docs/math.md ties the names to the symbols. In the margin form b = a / R(a) is the dual point
+of the squared-hinge SVM with a penalised bias, whose primal value bounds the optimum from above.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .kernels import Kernel
+from .rows import Rows
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass
+class Work:
+    """What was spent on kernel values."""
+
+    evaluations: int = 0
+    seconds: float = 0.0
+    hits: int = 0
+    misses: int = 0
+
+    def timed(self, evaluations: int, compute: Callable[[], Any]) -> Any:
+        """The result of a computation that evaluates so many kernel values."""
+        start = time.perf_counter()
+        result = compute()
+        self.seconds += time.perf_counter() - start
+        self.evaluations += evaluations
+        return result
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How far a point is from the optimum, on all rows, from values computed for this purpose."""
+
+    primal: float  # P(b): no value can be lower than the optimum
+    dual: float  # D(b) = 1 / (2 R): no value can be higher
+    objective: float  # R(a)
+    gradient: Floats  # (Kt a)_i of every row
+
+    @property
+    def gap(self) -> float:
+        """(P - D) / P: rigorous, free of scale; a rounding below zero counts as zero."""
+        return max(0.0, 1.0 - self.dual / self.primal)
+
+
+@dataclass
+class DualProblem:
+    """Rows with signs, a kernel, and the penalty of each row.
+
+    ``ridge`` is 1 / C_i. ``cache_bytes`` bounds the kernel values that solvers keep.
+    """
+
+    rows: Rows
+    signs: Floats  # y_i = +-1
+    ridge: Floats  # 1 / C_i
+    kernel: Kernel
+    cache_bytes: int = 200 * 2**20
+    n_jobs: int | None = None
+    work: Work = field(default_factory=Work)
+
+    def __post_init__(self) -> None:
+        self.diagonal: Floats = self.kernel.diagonal(self.rows) + 1.0 + self.ridge
+        self.delta2 = float(self.diagonal.max())  # Delta^2: constant, or just large enough
+
+    @property
+    def size(self) -> int:
+        return len(self.rows)
+
+    def column(self, i: int) -> NDArray[Any]:
+        """k(x, x_i) of every row x, in the type of the rows: no sign, no bias, no ridge."""
+
+        def compute() -> NDArray[Any]:
+            one = self.rows.take([i])
+            return self.kernel.block(self.rows, one, n_jobs=self.n_jobs).ravel()
+
+        return np.asarray(self.work.timed(self.size, compute))
+
+    def signed(self, values: NDArray[Any], i: int, among: Any = slice(None)) -> Floats:
+        """Kt without the ridge, from kernel values of row i with the rows ``among``."""
+        signed: Floats = (self.signs[i] * self.signs[among]) * (values + 1.0)
+        return signed
+
+    def matrix(self, among: Ints) -> Floats:
+        """Kt of a few rows, in float64."""
+        out = np.empty((len(among), len(among)))
+        some = self.rows.take(among)
+        self.work.timed(out.size, lambda: self.kernel.block(some, out=out, n_jobs=self.n_jobs))
+        signs = self.signs[among]
+        out = np.outer(signs, signs) * (out + 1.0)
+        out[np.diag_indices_from(out)] += self.ridge[among]
+        return out
+
+    def gradient(
+        self, active: Ints, weights: Floats, among: Ints | None = None, dtype: Any = None
+    ) -> Floats:
+        """(Kt a)_i of the rows ``among`` (all by default) for the weights of the active rows."""
+        wanted = self.rows if among is None else self.rows.take(among)
+        signs = self.signs if among is None else self.signs[among]
+        signed = weights * self.signs[active]
+
+        def compute() -> Floats:
+            points = self.rows.take(active)
+            return self.kernel.product(wanted, points, signed, dtype=dtype, n_jobs=self.n_jobs)
+
+        outputs = self.work.timed(len(wanted) * len(active), compute) + signed.sum()
+        gradient: Floats = signs * outputs
+        of_row = np.zeros(self.size)
+        of_row[active] = weights
+        gradient += (self.ridge * of_row)[slice(None) if among is None else among]
+        return gradient
+
+    def certificate(self, active: Ints, weights: Floats) -> Certificate:
+        """P, D and the gradient of a point, computed from the rows in float64."""
+        return self.certificate_of(active, weights, self.gradient(active, weights, dtype=np.float64))
+
+    def certificate_of(self, active: Ints, weights: Floats, gradient: Floats) -> Certificate:
+        """The same from a gradient of all rows that is at hand."""
+        objective = float(weights @ gradient[active])
+        margins = gradient / objective  # o = Q b + b / C, and o = Q b in a moment
+        margins[active] -= weights * self.ridge[active] / objective
+        norm2 = float(weights @ margins[active]) / objective  # b' Q b = |w|^2 + bias^2
+        slack = np.maximum(0.0, 1.0 - margins)
+        primal = 0.5 * norm2 + 0.5 * float((slack**2 / self.ridge).sum())
+        return Certificate(primal, 0.5 / objective, objective, gradient)

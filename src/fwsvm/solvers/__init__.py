@@ -1,0 +1,28 @@
+"""Solvers of the dual problem.
+
+`loop.solve` runs an algorithm: a record with one method ``step(state, i, gradient_i)`` that moves the
+`state` given the furthest row. The algorithms are one file each; `start` says where they begin, and
+`selection` which rows they look at.
+"""
+
+from .core_vector import CoreVectorMachine
+from .frank_wolfe import FrankWolfe
+from .loop import Result, Status, Stopping, TraceRow, solve
+from .modified_frank_wolfe import ModifiedFrankWolfe
+from .pairwise import BlendedPairwise, Swap
+from .start import pair_start, random_start
+
+__all__ = [
+    "BlendedPairwise",
+    "CoreVectorMachine",
+    "FrankWolfe",
+    "ModifiedFrankWolfe",
+    "Result",
+    "Status",
+    "Stopping",
+    "Swap",
+    "TraceRow",
+    "pair_start",
+    "random_start",
+    "solve",
+]

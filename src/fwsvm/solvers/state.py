@@ -1,0 +1,164 @@
+"""The state of a solver: a point of the simplex, kept by its active rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..dual import DualProblem, Floats, Ints
+
+if TYPE_CHECKING:
+    from .selection import Selection
+
+
+class State:
+    """Weights a on the rows entered so far, the objective R, and who knows the gradient Kt a.
+
+    The weights are kept as ``scale`` x values, so that a <- (1 - l) a costs nothing. Rows stay in the
+    order in which they entered, also when their weight becomes zero: what is cached about them
+    stays in place.
+    """
+
+    def __init__(
+        self, problem: DualProblem, selection: Selection, rows: Ints, weights: Floats
+    ) -> None:
+        self.problem = problem
+        self.selection = selection
+        self._rows = np.empty(64, dtype=np.int64)
+        self._values = np.zeros(64)
+        self._scale = 1.0
+        self._slots: dict[int, int] = {}
+        for i, weight in zip(rows.tolist(), weights.tolist(), strict=True):
+            self._values[self.enter(i)] = weight
+        self.objective = 0.0
+        self.allowed_slope = 0.0  # the R - g_i* at which the stopping rule holds; kept by the loop
+        self.refresh()
+
+    # ---------------------------------------------------------------------------------- the point
+
+    @property
+    def entered(self) -> Ints:
+        """Rows that have or had weight, in order of entry."""
+        return self._rows[: len(self._slots)]
+
+    @property
+    def weights(self) -> Floats:
+        """a of the entered rows."""
+        return self._scale * self._values[: len(self._slots)]
+
+    def weight(self, i: int) -> float:
+        slot = self._slots.get(i)
+        return 0.0 if slot is None else self._scale * float(self._values[slot])
+
+    def support(self) -> tuple[Ints, Floats]:
+        """The rows with positive weight, and their weights (which sum to 1)."""
+        positive = self._values[: len(self._slots)] > 0
+        weights = self._values[: len(self._slots)][positive]
+        return self.entered[positive].copy(), weights / weights.sum()
+
+    def n_active(self) -> int:
+        return int(np.count_nonzero(self._values[: len(self._slots)]))
+
+    def slot(self, i: int) -> int | None:
+        """Place of row i in ``entered``, if it is there."""
+        return self._slots.get(i)
+
+    def enter(self, i: int, gradient: float = 0.0) -> int:
+        """The slot of row i, a new one with weight zero where it has none."""
+        slot = self._slots.get(i)
+        if slot is None:
+            slot = len(self._slots)
+            if slot == len(self._rows):
+                self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
+                self._values = np.concatenate([self._values, np.zeros_like(self._values)])
+            self._slots[i] = slot
+            self._rows[slot], self._values[slot] = i, 0.0
+            self.selection.entered(i, gradient)
+        return slot
+
+    # --------------------------------------------------------------------------------- its vertices
+
+    def furthest(self) -> tuple[int, float]:
+        """i* and its gradient: the selected row furthest from the centre."""
+        return self.selection.furthest(self)
+
+    def nearest(self) -> tuple[int, float]:
+        """j* and its gradient: the active row nearest to the centre."""
+        gradient = self.selection.gradient_of_entered(self)
+        masked = np.where(self._values[: len(self._slots)] > 0, gradient, -np.inf)
+        slot = int(masked.argmax())
+        return int(self._rows[slot]), float(gradient[slot])
+
+    def furthest_entered(self) -> tuple[int, float]:
+        """The entered row furthest from the centre, and its gradient."""
+        gradient = self.selection.gradient_of_entered(self)
+        slot = int(gradient.argmin())
+        return int(self._rows[slot]), float(gradient[slot])
+
+    def squared_distance(self, i: int, gradient: float) -> float:
+        """gamma_i^2 = |z_i - c|^2."""
+        return float(self.problem.diagonal[i]) + self.objective - 2.0 * gradient
+
+    # ----------------------------------------------------------------------------------- its moves
+
+    def move_toward(self, i: int, gradient: float, step_size: float) -> None:
+        """a <- (1 - l) a + l e_i; a negative l moves away from i."""
+        keep, diagonal = 1.0 - step_size, float(self.problem.diagonal[i])
+        self.objective = (
+            keep**2 * self.objective + 2 * keep * step_size * gradient + step_size**2 * diagonal
+        )
+        slot = self.enter(i, gradient)
+        if keep == 0.0:
+            self._values[:], self._values[slot], self._scale = 0.0, 1.0, 1.0
+        else:
+            self._scale *= keep
+            self._values[slot] += step_size / self._scale
+        self.selection.moved(self, keep, {i: step_size})
+        self._tidy(slot)
+
+    def drop(self, j: int, gradient: float) -> None:
+        """The largest step away from j: its weight becomes exactly zero."""
+        weight = self.weight(j)
+        self.move_toward(j, gradient, -weight / (1.0 - weight))
+        self._values[self._slots[j]] = 0.0
+
+    def shift(self, i: int, gradient_i: float, j: int, gradient_j: float, amount: float) -> None:
+        """a <- a + l (e_i - e_j)."""
+        empties = amount >= self.weight(j)
+        curvature = self.curvature(i, j)
+        self.objective += 2 * amount * (gradient_i - gradient_j) + amount**2 * curvature
+        slot_i, slot_j = self.enter(i, gradient_i), self.enter(j, gradient_j)
+        self._values[slot_i] += amount / self._scale
+        self._values[slot_j] = 0.0 if empties else self._values[slot_j] - amount / self._scale
+        self.selection.moved(self, 1.0, {i: amount, j: -amount})
+
+    def curvature(self, i: int, j: int) -> float:
+        """|z_i - z_j|^2."""
+        problem = self.problem
+        slot = self._slots[j]
+        value = float(self.selection.kernel_row(self, i)[slot])
+        signed = float(problem.signs[i] * problem.signs[j]) * (value + 1.0)
+        return float(problem.diagonal[i] + problem.diagonal[j]) - 2.0 * signed
+
+    def replace(self, weights: Floats, gradient: Floats) -> None:
+        """New weights for the entered rows, and what is then their gradient."""
+        self._values[: len(self._slots)] = weights
+        self._scale = 1.0
+        self.selection.replaced(self, gradient)
+        self.objective = float(weights @ self.selection.gradient_of_entered(self))
+
+    def refresh(self) -> None:
+        """Gradient and objective from the weights: rid of what roundings have added."""
+        weights = self.weights
+        self._values[: len(weights)] = weights / weights.sum()
+        self._scale = 1.0
+        self.selection.refresh(self)
+        self.objective = float(self.weights @ self.selection.gradient_of_entered(self))
+
+    def _tidy(self, slot: int) -> None:
+        if self._scale < 1e-100:
+            self._values[: len(self._slots)] *= self._scale
+            self._scale = 1.0
+        if self._values[slot] < 0:  # a rounding
+            self._values[slot] = 0.0
