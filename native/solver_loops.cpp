@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstring>
-#include <limits>
 
 namespace fwsvm {
 namespace {
@@ -12,6 +11,11 @@ double dot(const float* values, const double* weights, int64_t count) {
 }
 double dot(const double* values, const double* weights, int64_t count) {
     return instruction_set().table->dot_double(values, weights, count);
+}
+
+template <class T> auto pair_steps() {
+    if constexpr (sizeof(T) == sizeof(float)) return instruction_set().table->pair_steps_float;
+    else return instruction_set().table->pair_steps_double;
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -56,7 +60,9 @@ template <class T> const T* ActiveValues<T>::row(int64_t i) {
 template <class T>
 void ActiveValues<T>::products(const int64_t* rows, int64_t count, const double* weights, double* out) {
     complete(rows, count);
+    const auto start = std::chrono::steady_clock::now();
     for (int64_t r = 0; r < count; ++r) out[r] = dot(known_.at(rows[r]).values.data(), weights, entered());
+    counts_.seconds += seconds_since(start);
 }
 
 template <class T> Counts ActiveValues<T>::take_counts() {
@@ -67,6 +73,7 @@ template <class T> Counts ActiveValues<T>::take_counts() {
 
 // Computes what is missing of these rows, then lets go of the oldest others.
 template <class T> void ActiveValues<T>::complete(const int64_t* rows, int64_t count) {
+    const auto start = std::chrono::steady_clock::now();
     std::vector<std::pair<int64_t, int64_t>> order;  // (how many values are known, row)
     for (int64_t r = 0; r < count; ++r) {
         auto [place, is_new] = known_.try_emplace(rows[r]);
@@ -91,10 +98,9 @@ template <class T> void ActiveValues<T>::complete(const int64_t* rows, int64_t c
             bytes_ += int64_t((values.capacity() - capacity) * sizeof(T));
         }
     }
-    const auto start = std::chrono::steady_clock::now();
     if (!known.empty()) evaluate(known);
-    counts_.seconds += seconds_since(start);
     forget(count);
+    counts_.seconds += seconds_since(start);
 }
 
 // The missing values form a staircase: panel by panel, the rows that miss some of it lead the block.
@@ -169,28 +175,11 @@ template <class T> void ActiveValues<T>::forget(int64_t keep) {
 template <class T>
 void minimise_on_simplex(const T* matrix, int64_t stride, int64_t size, double* weights, double* gradient,
                          double tolerance, Execution& execution) {
-    for (int64_t step = 0;; ++step) {
-        if (step % 256 == 255) execution.check();
-        int64_t furthest = 0, nearest = -1;
-        for (int64_t s = 0; s < size; ++s) {
-            if (gradient[s] < gradient[furthest]) furthest = s;
-            if (weights[s] > 0 && (nearest < 0 || gradient[s] > gradient[nearest])) nearest = s;
-        }
-        const double slope = gradient[nearest] - gradient[furthest];
-        if (!(slope > tolerance)) return;
-        const T *row_i = matrix + furthest * stride, *row_j = matrix + nearest * stride;
-        const double curvature = double(row_i[furthest]) + double(row_j[nearest]) - 2.0 * double(row_i[nearest]);
-        double amount = curvature > 0 ? slope / curvature : std::numeric_limits<double>::infinity();
-        if (amount >= weights[nearest]) {
-            amount = weights[nearest];
-            weights[nearest] = 0;
-        } else {
-            weights[nearest] -= amount;
-        }
-        if (amount < 1e-17 * (weights[furthest] + amount) && weights[nearest] > 0) return;  // no progress
-        weights[furthest] += amount;
-        for (int64_t s = 0; s < size; ++s) gradient[s] += amount * (double(row_i[s]) - double(row_j[s]));
-    }
+    constexpr int steps_between_checks = 200;
+    std::vector<double> diagonal;
+    for (int64_t s = 0; s < size; ++s) diagonal.push_back(double(matrix[s * stride + s]));
+    while (pair_steps<T>()(matrix, stride, size, diagonal.data(), weights, gradient, tolerance, steps_between_checks))
+        execution.check();
 }
 
 template class ActiveValues<float>;

@@ -386,6 +386,50 @@ template <class T> double dot(const T* values, const double* weights, int64_t co
     return sum[0];
 }
 
+// Loops over the rows are kept free of branches, so that the compiler turns them into vectors: first
+// the extreme value, then where it is.
+template <class T>
+bool pair_steps(const T* matrix, int64_t stride, int64_t size, const double* diagonal, double* weights,
+                double* gradient, double tolerance, int steps) {
+    while (steps--) {
+        double lowest = gradient[0];
+        for (int64_t s = 1; s < size; ++s) lowest = gradient[s] < lowest ? gradient[s] : lowest;
+        int64_t i = 0;
+        while (gradient[i] != lowest) ++i;
+
+        // the partner with the largest slope^2 / |z_i - z_s|^2
+        const T* row_i = matrix + i * stride;
+        auto gain_with = [=](int64_t s) {
+            const double slope = weights[s] > 0 ? gradient[s] - lowest : 0.0;
+            const double curvature = diagonal[i] + diagonal[s] - 2.0 * double(row_i[s]);
+            return slope * slope / (curvature > 1e-12 ? curvature : 1e-12);
+        };
+        double steepest = 0, best = 0;
+        for (int64_t s = 0; s < size; ++s) {
+            const double slope = weights[s] > 0 ? gradient[s] - lowest : 0.0, gain = gain_with(s);
+            steepest = slope > steepest ? slope : steepest;
+            best = gain > best ? gain : best;
+        }
+        if (steepest <= tolerance || best <= 0) return false;
+        int64_t j = 0;
+        while (j + 1 < size && gain_with(j) < best * (1 - 1e-9)) ++j;
+
+        const T* row_j = matrix + j * stride;
+        const double curvature = diagonal[i] + diagonal[j] - 2.0 * double(row_i[j]);
+        double amount = (gradient[j] - lowest) / (curvature > 1e-12 ? curvature : 1e-12);
+        if (amount < weights[j]) {
+            if (weights[j] - amount == weights[j] && weights[i] + amount == weights[i]) return false;  // lost in roundings
+            weights[j] -= amount;
+        } else {
+            amount = weights[j];
+            weights[j] = 0;
+        }
+        weights[i] += amount;
+        for (int64_t s = 0; s < size; ++s) gradient[s] += amount * (double(row_i[s]) - double(row_j[s]));
+    }
+    return true;
+}
+
 double side_factor(const KernelParameters& parameters) {
     double factor = 1;
     with_kernel_function<double>(parameters, [&](auto function) { factor = function.factor; });
@@ -401,7 +445,8 @@ template <class T> constexpr TileFunctions<T> functions() {
 const TileTable& tile_table() {
     static const TileFunctions<float> single_precision = functions<float>();
     static const TileFunctions<double> double_precision = functions<double>();
-    static const TileTable table = {&single_precision, &double_precision, side_factor, add_rows<float>, add_rows<double>, dot<float>, dot<double>};
+    static const TileTable table = {&single_precision, &double_precision, side_factor, add_rows<float>, add_rows<double>, dot<float>, dot<double>,
+                                    pair_steps<float>, pair_steps<double>};
     return table;
 }
 

@@ -99,6 +99,11 @@ struct TileTable {
     // sum_j values[j] * weights[j]
     double (*dot_float)(const float* values, const double* weights, int64_t count);
     double (*dot_double)(const double* values, const double* weights, int64_t count);
+    // Up to `steps` pair steps of minimise_on_simplex (solver_loops.hpp); false when it is done.
+    bool (*pair_steps_float)(const float* matrix, int64_t stride, int64_t size, const double* diagonal,
+                             double* weights, double* gradient, double tolerance, int steps);
+    bool (*pair_steps_double)(const double* matrix, int64_t stride, int64_t size, const double* diagonal,
+                              double* weights, double* gradient, double tolerance, int steps);
 };
 
 namespace baseline { const TileTable& tile_table(); }

@@ -142,8 +142,7 @@ class Sampled(Selection):
         """(Kt a)_i = y_i sum_s y_s a_s (k_is + 1) + a_i / C_i of any rows."""
         signed = state.weights * self.problem.signs[state.entered]
         outputs = self.values.products(rows, signed) + signed.sum()
-        gradient: Floats = self.problem.signs[rows] * outputs
-        for place, i in enumerate(rows.tolist()):
-            if state.slot(i) is not None:
-                gradient[place] += state.weight(i) * self.problem.ridge[i]
+        problem = self.problem
+        gradient: Floats = problem.signs[rows] * outputs
+        gradient += state.weights_of(rows) * problem.ridge[rows]
         return gradient

@@ -28,7 +28,8 @@ class State:
         self._rows = np.empty(64, dtype=np.int64)
         self._values = np.zeros(64)
         self._scale = 1.0
-        self._slots: dict[int, int] = {}
+        self._n = 0
+        self._slot_of = np.full(problem.size, -1, dtype=np.int32)
         for i, weight in zip(rows.tolist(), weights.tolist(), strict=True):
             self._values[self.enter(i)] = weight
         self.objective = 0.0
@@ -40,39 +41,46 @@ class State:
     @property
     def entered(self) -> Ints:
         """Rows that have or had weight, in order of entry."""
-        return self._rows[: len(self._slots)]
+        return self._rows[: self._n]
 
     @property
     def weights(self) -> Floats:
         """a of the entered rows."""
-        return self._scale * self._values[: len(self._slots)]
+        return self._scale * self._values[: self._n]
 
     def weight(self, i: int) -> float:
-        slot = self._slots.get(i)
-        return 0.0 if slot is None else self._scale * float(self._values[slot])
+        slot = self._slot_of[i]
+        return 0.0 if slot < 0 else self._scale * float(self._values[slot])
+
+    def weights_of(self, rows: Ints) -> Floats:
+        """a of any rows."""
+        slots = self._slot_of[rows]
+        weights: Floats = np.where(slots >= 0, self._scale * self._values[slots], 0.0)
+        return weights
 
     def support(self) -> tuple[Ints, Floats]:
         """The rows with positive weight, and their weights (which sum to 1)."""
-        positive = self._values[: len(self._slots)] > 0
-        weights = self._values[: len(self._slots)][positive]
+        positive = self._values[: self._n] > 0
+        weights = self._values[: self._n][positive]
         return self.entered[positive].copy(), weights / weights.sum()
 
     def n_active(self) -> int:
-        return int(np.count_nonzero(self._values[: len(self._slots)]))
+        return int(np.count_nonzero(self._values[: self._n]))
 
-    def slot(self, i: int) -> int | None:
-        """Place of row i in ``entered``, if it is there."""
-        return self._slots.get(i)
+    def slot(self, i: int) -> int:
+        """Place of row i in ``entered``, or -1."""
+        return int(self._slot_of[i])
 
     def enter(self, i: int, gradient: float = 0.0) -> int:
         """The slot of row i, a new one with weight zero where it has none."""
-        slot = self._slots.get(i)
-        if slot is None:
-            slot = len(self._slots)
+        slot = int(self._slot_of[i])
+        if slot < 0:
+            slot = self._n
             if slot == len(self._rows):
                 self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
                 self._values = np.concatenate([self._values, np.zeros_like(self._values)])
-            self._slots[i] = slot
+            self._n += 1
+            self._slot_of[i] = slot
             self._rows[slot], self._values[slot] = i, 0.0
             self.selection.entered(i, gradient)
         return slot
@@ -86,7 +94,7 @@ class State:
     def nearest(self) -> tuple[int, float]:
         """j* and its gradient: the active row nearest to the centre."""
         gradient = self.selection.gradient_of_entered(self)
-        masked = np.where(self._values[: len(self._slots)] > 0, gradient, -np.inf)
+        masked = np.where(self._values[: self._n] > 0, gradient, -np.inf)
         slot = int(masked.argmax())
         return int(self._rows[slot]), float(gradient[slot])
 
@@ -121,7 +129,7 @@ class State:
         """The largest step away from j: its weight becomes exactly zero."""
         weight = self.weight(j)
         self.move_toward(j, gradient, -weight / (1.0 - weight))
-        self._values[self._slots[j]] = 0.0
+        self._values[self._slot_of[j]] = 0.0
 
     def shift(self, i: int, gradient_i: float, j: int, gradient_j: float, amount: float) -> None:
         """a <- a + l (e_i - e_j)."""
@@ -136,14 +144,14 @@ class State:
     def curvature(self, i: int, j: int) -> float:
         """|z_i - z_j|^2."""
         problem = self.problem
-        slot = self._slots[j]
+        slot = self._slot_of[j]
         value = float(self.selection.kernel_row(self, i)[slot])
         signed = float(problem.signs[i] * problem.signs[j]) * (value + 1.0)
         return float(problem.diagonal[i] + problem.diagonal[j]) - 2.0 * signed
 
     def replace(self, weights: Floats, gradient: Floats) -> None:
         """New weights for the entered rows, and what is then their gradient."""
-        self._values[: len(self._slots)] = weights
+        self._values[: self._n] = weights
         self._scale = 1.0
         self.selection.replaced(self, gradient)
         self.objective = float(weights @ self.selection.gradient_of_entered(self))
@@ -158,7 +166,7 @@ class State:
 
     def _tidy(self, slot: int) -> None:
         if self._scale < 1e-100:
-            self._values[: len(self._slots)] *= self._scale
+            self._values[: self._n] *= self._scale
             self._scale = 1.0
         if self._values[slot] < 0:  # a rounding
             self._values[slot] = 0.0
