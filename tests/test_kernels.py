@@ -167,8 +167,12 @@ def test_rbf_of_unscaled_dense_rows(dtype, scale):
     values = RBF(10.0).block(A, B)
     # the centre is subtracted in the type of the rows, and moves them by a rounding
     centre = B.centre
-    expected = reference.rbf((X - centre).astype(dtype), (B.to_array() - centre).astype(dtype), 10.0)
-    np.testing.assert_allclose(values, expected, rtol=0, atol=2e-6 if dtype == np.float32 else 1e-12)
+    expected = reference.rbf(
+        (X - centre).astype(dtype), (B.to_array() - centre).astype(dtype), 10.0
+    )
+    np.testing.assert_allclose(
+        values, expected, rtol=0, atol=2e-6 if dtype == np.float32 else 1e-12
+    )
     np.testing.assert_allclose(np.diag(RBF(10.0).block(A)), 1, rtol=0, atol=1e-12)
 
 

@@ -6,6 +6,7 @@
 from . import kernels
 from ._config import show_config
 from ._version import __version__
+from .estimators import SVC
 from .rows import Rows
 
-__all__ = ["Rows", "__version__", "kernels", "show_config"]
+__all__ = ["SVC", "Rows", "__version__", "kernels", "show_config"]

@@ -123,7 +123,9 @@ class DualProblem:
 
     def certificate(self, active: Ints, weights: Floats) -> Certificate:
         """P, D and the gradient of a point, computed from the rows in float64."""
-        return self.certificate_of(active, weights, self.gradient(active, weights, dtype=np.float64))
+        return self.certificate_of(
+            active, weights, self.gradient(active, weights, dtype=np.float64)
+        )
 
     def certificate_of(self, active: Ints, weights: Floats, gradient: Floats) -> Certificate:
         """The same from a gradient of all rows that is at hand."""

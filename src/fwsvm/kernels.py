@@ -29,6 +29,8 @@ _VALUES_OF_CHUNK = 2**21
 class Kernel(ABC):
     """A kernel function k(x, z) on rows."""
 
+    has_constant_diagonal: ClassVar[bool] = False  # k(x, x) is the same for every x
+
     def block(
         self,
         A: Rows,
@@ -155,6 +157,7 @@ class RBF(TileKernel):
 
     gamma: float
     name = "rbf"
+    has_constant_diagonal = True
     distance_norms = True
 
     def __post_init__(self) -> None:
@@ -207,6 +210,7 @@ class Laplacian(TileKernel):
 
     gamma: float
     name = "laplacian"
+    has_constant_diagonal = True
 
     def __post_init__(self) -> None:
         _check_positive("gamma", self.gamma)

@@ -21,6 +21,8 @@ BREAK_EVEN_DENSITY = 0.25
 # The engine looks features of sparse rows up in a table of 4 bytes each.
 MOST_SPARSE_FEATURES = 2**26
 
+_ROWS_OF_BLOCK = 4096
+
 # Rows whose mean serves as the centre: it only has to be near the data, not exact.
 _ROWS_FOR_CENTRE = 4096
 
@@ -169,6 +171,21 @@ class Rows:
     def squared_norms(self) -> NDArray[np.float64]:
         """``|x_i|^2`` of each row."""
         return self.stored_norms(2)[self.indices]
+
+    def feature_moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and mean square of each feature over these rows, a block of rows at a time."""
+        total, squares = np.zeros(self.shape[1]), np.zeros(self.shape[1])
+        indices = self.indices
+        for begin in range(0, len(self), _ROWS_OF_BLOCK):
+            block = self._data[indices[begin : begin + _ROWS_OF_BLOCK]]
+            if self.is_sparse:
+                total += block.sum(axis=0, dtype=np.float64)
+                squares += block.multiply(block).sum(axis=0, dtype=np.float64)
+            else:
+                block = block.astype(np.float64, copy=False)
+                total += block.sum(axis=0)
+                squares += np.einsum("ij,ij->j", block, block)
+        return total / len(self), squares / len(self)
 
     def __getstate__(self) -> dict[str, Any]:
         # Cached norms go by the identity of their centre, which another process does not know.

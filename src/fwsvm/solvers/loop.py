@@ -72,7 +72,9 @@ class Stopping:
         Paper: gamma^2(i*) <= (1 + epsilon)^2 r^2. Gap: 1 - (g_i* / R)^2 <= tol, for R* >= g_i*^2 / R.
         """
         if self.epsilon is not None:
-            return 0.5 * ((1.0 + self.epsilon) ** 2 - 1.0) * (state.problem.delta2 - state.objective)
+            return (
+                0.5 * ((1.0 + self.epsilon) ** 2 - 1.0) * (state.problem.delta2 - state.objective)
+            )
         return state.objective * (1.0 - math.sqrt(1.0 - self.tol))
 
 
@@ -245,7 +247,11 @@ class _Run:
         certificate = self.problem.certificate(rows, weights)
         self.state.objective = certificate.objective
         self._trace(certificate.gap)
-        if status.is_early and certificate.gap <= self.stopping.tol and self.stopping.epsilon is None:
+        if (
+            status.is_early
+            and certificate.gap <= self.stopping.tol
+            and self.stopping.epsilon is None
+        ):
             status = Status.converged
         n_active = (self.most_active, len(rows))
         seconds = time.perf_counter() - self.began

@@ -78,7 +78,9 @@ class FullScan(Selection):
             self.gradient *= keep
         for i, amount in changes.items():
             values = self.columns.column(i)
-            self.gradient += (amount * self.problem.signs[i]) * (self.problem.signs * (values + 1.0))
+            self.gradient += (amount * self.problem.signs[i]) * (
+                self.problem.signs * (values + 1.0)
+            )
             self.gradient[i] += amount * self.problem.ridge[i]
 
     def kernel_row(self, state: State, i: int) -> NDArray[Any]:
