@@ -193,12 +193,12 @@ class SVC(progress.CallbackSupport, ClassifierMixin, BaseEstimator):
         """
         self._validate_params()
         self._check_combination()
-        data, labels, weights = self._validated(X, y, sample_weight)
+        data, labels, sample_weights, class_weights = self._validated(X, y, sample_weight)
         rows = Rows(data)
-        self._kernel = self._make_kernel(rows)
+        self._kernel = self._make_kernel(rows, sample_weights)
         self._check_diagonal()
         tasks = multiclass.tasks_of(self.multiclass, labels, len(self.classes_))
-        results = self._solve_all(rows, tasks, weights)
+        results = self._solve_all(rows, tasks, sample_weights * class_weights[labels])
         self._set_model(rows, labels, tasks, results)
         self._warn(results)
         return self
@@ -211,8 +211,8 @@ class SVC(progress.CallbackSupport, ClassifierMixin, BaseEstimator):
 
     def _validated(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[Any, Ints, Floats]:
-        """Data without rows of weight zero, class numbers, and C_i / C."""
+    ) -> tuple[Any, Ints, Floats, Floats]:
+        """Data without rows of weight zero, class numbers, weights of rows and of classes."""
         data, y = validate_data(
             self, X, y, dtype=[np.float64, np.float32], accept_sparse="csr", order="C"
         )
@@ -241,12 +241,11 @@ class SVC(progress.CallbackSupport, ClassifierMixin, BaseEstimator):
         if len(self._present) < data.shape[0]:
             data = data[self._present]
         self.shape_fit_ = data.shape
-        weights = weights * of_class[labels]
-        if not (weights > 0).all():
+        if not (of_class > 0).all():
             raise ValueError("class_weight must be positive for every class.")
-        return data, labels.astype(np.int64), weights
+        return data, labels.astype(np.int64), weights, of_class
 
-    def _make_kernel(self, rows: Rows) -> kernels.Kernel:
+    def _make_kernel(self, rows: Rows, weights: Floats) -> kernels.Kernel:
         if isinstance(self.kernel, kernels.Kernel):
             return self.kernel
         if callable(self.kernel):
@@ -255,7 +254,7 @@ class SVC(progress.CallbackSupport, ClassifierMixin, BaseEstimator):
             return kernels.Precomputed()
         if self.kernel == "linear":
             return kernels.Linear()
-        gamma = self._gamma = gamma_of(self.gamma, rows)
+        gamma = self._gamma = gamma_of(self.gamma, rows, weights)
         if self.kernel == "poly":
             return kernels.Polynomial(int(self.degree), gamma, self.coef0)
         if self.kernel == "sigmoid":
@@ -466,14 +465,14 @@ class SVC(progress.CallbackSupport, ClassifierMixin, BaseEstimator):
         return tags
 
 
-def gamma_of(gamma: float | str, rows: Rows) -> float:
-    """The number that gamma stands for on these rows."""
+def gamma_of(gamma: float | str, rows: Rows, weights: Floats) -> float:
+    """The number that gamma stands for on these rows; a row of weight 2 counts as two rows."""
     if not isinstance(gamma, str):
         return float(gamma)
     n_features = rows.shape[1]
     if gamma == "auto":
         return 1.0 / n_features
-    mean, mean_square = rows.feature_moments()
+    mean, mean_square = rows.feature_moments(weights)
     if gamma == "scale":
         variance = mean_square.mean() - mean.mean() ** 2
         return float(1.0 / (n_features * variance)) if variance > 0 else 1.0

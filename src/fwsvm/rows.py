@@ -172,20 +172,18 @@ class Rows:
         """``|x_i|^2`` of each row."""
         return self.stored_norms(2)[self.indices]
 
-    def feature_moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and mean square of each feature over these rows, a block of rows at a time."""
+    def feature_moments(
+        self, weights: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Weighted mean and mean square of each feature over these rows, block by block."""
         total, squares = np.zeros(self.shape[1]), np.zeros(self.shape[1])
         indices = self.indices
         for begin in range(0, len(self), _ROWS_OF_BLOCK):
-            block = self._data[indices[begin : begin + _ROWS_OF_BLOCK]]
-            if self.is_sparse:
-                total += block.sum(axis=0, dtype=np.float64)
-                squares += block.multiply(block).sum(axis=0, dtype=np.float64)
-            else:
-                block = block.astype(np.float64, copy=False)
-                total += block.sum(axis=0)
-                squares += np.einsum("ij,ij->j", block, block)
-        return total / len(self), squares / len(self)
+            some = slice(begin, begin + _ROWS_OF_BLOCK)
+            block = self._data[indices[some]].astype(np.float64)
+            total += weights[some] @ block
+            squares += weights[some] @ (block * block)
+        return total / weights.sum(), squares / weights.sum()
 
     def __getstate__(self) -> dict[str, Any]:
         # Cached norms go by the identity of their centre, which another process does not know.
