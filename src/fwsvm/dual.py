@@ -1,8 +1,9 @@
 """The dual problem: min R(a) = a' Kt a over the simplex, and the certificate of a point.
 
-Kt_ij = y_i y_j (k(x_i, x_j) + 1) + delta_ij / C_i. Solvers know rows by number and see nothing but this
-class; docs/math.md ties the names to the symbols. In the margin form b = a / R(a) is the dual point
-of the squared-hinge SVM with a penalised bias, whose primal value bounds the optimum from above.
+Kt_ij = y_i y_j (k(x_i, x_j) + 1) + delta_ij / C_i. Solvers know rows by number and see nothing
+but this class; docs/math.md ties the names to the symbols. In the margin form b = a / R(a) is the
+dual point of the squared-hinge SVM with a penalised bias, whose primal value bounds the optimum
+from above.
 """
 
 from __future__ import annotations

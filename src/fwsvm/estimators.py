@@ -26,7 +26,6 @@ from .solvers import (
     FrankWolfe,
     ModifiedFrankWolfe,
     Result,
-    Status,
     Stopping,
     Swap,
     pair_start,
@@ -45,7 +44,7 @@ STARTS = {"random": random_start, "pair": pair_start}
 KERNELS = ("rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed")
 
 
-class SVC(progress.CallbackSupport, ClassifierMixin, BaseEstimator):
+class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Kernel support vector classification with the squared hinge loss (L2-SVM).
 
     Minimises ``1/2 (|w|^2 + b^2) + C/2 sum_i max(0, 1 - y_i h(x_i))^2`` and says how far from the
@@ -60,8 +59,8 @@ class SVC(progress.CallbackSupport, ClassifierMixin, BaseEstimator):
     degree : int, default=3
         Of the polynomial kernel.
     gamma : {"scale", "auto", "mean_distance"} or float, default="scale"
-        "scale" is 1 / (n_features * X.var()), "auto" 1 / n_features, "mean_distance" 1 / (2 s) with s
-        the mean squared distance between training rows.
+        "scale" is 1 / (n_features * X.var()), "auto" 1 / n_features, "mean_distance" 1 / (2 s)
+        with s the mean squared distance between training rows.
     coef0 : float, default=0.0
         Of the polynomial and sigmoid kernels.
     solver : {"mfw", "fw", "swap", "blended", "cvm"}, default="mfw"
@@ -213,11 +212,11 @@ class SVC(progress.CallbackSupport, ClassifierMixin, BaseEstimator):
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Any, Ints, Floats, Floats]:
         """Data without rows of weight zero, class numbers, weights of rows and of classes."""
-        data, y = validate_data(
+        data, given = validate_data(
             self, X, y, dtype=[np.float64, np.float32], accept_sparse="csr", order="C"
         )
-        y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
+        targets: NDArray[Any] = column_or_1d(given, warn=True)
+        check_classification_targets(targets)
         if self.kernel == "precomputed" and data.shape[0] != data.shape[1]:
             raise ValueError(
                 "Precomputed matrix must be a square matrix of the training rows. Input is a "
@@ -229,14 +228,14 @@ class SVC(progress.CallbackSupport, ClassifierMixin, BaseEstimator):
         self._present = np.flatnonzero(weights > 0)
         if not len(self._present):
             raise ValueError("Invalid input: all rows have zero or negative weights.")
-        y, weights = y[self._present], weights[self._present]
-        self.classes_, labels = np.unique(y, return_inverse=True)
+        targets, weights = targets[self._present], weights[self._present]
+        self.classes_, labels = np.unique(targets, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
                 "The number of classes has to be greater than one; got "
                 f"{len(self.classes_)} class (rows of weight zero do not count)."
             )
-        of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=targets)
         self.class_weight_ = of_class
         if len(self._present) < data.shape[0]:
             data = data[self._present]
@@ -293,9 +292,7 @@ class SVC(progress.CallbackSupport, ClassifierMixin, BaseEstimator):
                 None if self.max_iter == -1 else int(self.max_iter),
                 clock.share(len(tasks) - number),
             )
-            start = STARTS[self.start]
-            if before is not None:
-                start = warm_start_from(before, number, task)
+            start = STARTS[self.start] if before is None else warm_start_from(before, number, task)
             with watch.binary_problem(number) as report:
                 result = solve(
                     problem,
@@ -310,7 +307,7 @@ class SVC(progress.CallbackSupport, ClassifierMixin, BaseEstimator):
         return results
 
     def _previous_support(self, n_rows: int) -> list[tuple[Ints, Floats]] | None:
-        """(rows, margin-form weights) of each binary problem of the last fit, if they still apply."""
+        """(rows, margin-form weights) of each problem of the last fit, if they still apply."""
         before = getattr(self, "_solution", None)
         if before is None or before[0] != (n_rows, self.multiclass, len(self.classes_)):
             return None
@@ -343,8 +340,7 @@ class SVC(progress.CallbackSupport, ClassifierMixin, BaseEstimator):
             if by_task or n_classes == 2:
                 self.dual_coef_[number, place[some]] = coefficients
             else:
-                a, b = task.classes
-                other = np.where(labels[some] == a, b, a)
+                other = np.array(task.classes).sum() - labels[some]  # of the pair
                 self.dual_coef_[other - (other > labels[some]), place[some]] = coefficients
 
         self.support_ = self._present[support].astype(np.int32)
@@ -378,7 +374,7 @@ class SVC(progress.CallbackSupport, ClassifierMixin, BaseEstimator):
                 f"{of} ended early with a relative duality gap of up to {worst.gap:.2e} "
                 f"(tol={self.tol:g}): {worst.status.value}.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4 if progress.HAS_CALLBACKS else 3,
             )
 
     # --------------------------------------------------------------------------------- the model

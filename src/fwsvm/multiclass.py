@@ -1,7 +1,9 @@
-"""Several classes from binary problems: one against one, one against the rest, and a graph of pairs.
+"""Several classes from binary problems: one against one, one against the rest, and a graph of
+pairs.
 
 A `Scheme` names the binary problems and turns their decision values into votes. Class numbers are
-positions in the sorted list of classes. In a pair (a, b) with a < b class a has sign +1, as in LIBSVM.
+positions in the sorted list of classes. In a pair (a, b) with a < b class a has sign +1, as in
+LIBSVM.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ class BinaryTask:
 
     rows: Ints
     signs: Floats
-    classes: tuple[int, int | None]  # positive and negative class; None: all the others
+    classes: tuple[int, int]  # positive and negative class; -1: all the others
 
 
 def pairs(n_classes: int) -> list[tuple[int, int]]:
@@ -48,9 +50,7 @@ def one_vs_rest_tasks(labels: Ints, n_classes: int) -> list[BinaryTask]:
     """A problem for each class; with two classes only one, the second being positive."""
     everyone = np.arange(len(labels))
     positive = [1] if n_classes == 2 else range(n_classes)
-    return [
-        BinaryTask(everyone, np.where(labels == c, 1.0, -1.0), (int(c), None)) for c in positive
-    ]
+    return [BinaryTask(everyone, np.where(labels == c, 1.0, -1.0), (int(c), -1)) for c in positive]
 
 
 def tasks_of(scheme: str, labels: Ints, n_classes: int) -> list[BinaryTask]:
@@ -68,16 +68,17 @@ def pair_decisions(
     kernel: Kernel,
     rows: Rows,
     support: Rows,
-    n_support: Ints,
+    n_support: NDArray[np.int32],
     dual_coef: Floats,
     intercept: Floats,
     n_jobs: int | None,
 ) -> Floats:
     """Decision values of all pairs, positive for the first class.
 
-    Support vectors are grouped by class; those of a class are used by its n - 1 pairs, and the kernel
-    values with them are computed once for all of these. ``dual_coef`` is laid out as LIBSVM's: row r
-    of a support vector of class c belongs to the pair of c and the r-th of the other classes.
+    Support vectors are grouped by class; those of a class are used by its n - 1 pairs, and the
+    kernel values with them are computed once for all of these. ``dual_coef`` is laid out as
+    LIBSVM's: row r of a support vector of class c belongs to the pair of c and the r-th of the
+    other classes.
     """
     n_classes = len(n_support)
     number = {pair: k for k, pair in enumerate(pairs(n_classes))}
@@ -105,7 +106,7 @@ def votes(decisions: Floats, n_classes: int) -> Ints:
 
 
 def graph_winner(decisions: Floats, n_classes: int) -> NDArray[np.int64]:
-    """The class left when each pair of candidates (first against last) throws the loser out (DDAG)."""
+    """The class left when first against last throws the loser out, again and again (DDAG)."""
     number = np.zeros((n_classes, n_classes), dtype=np.int64)
     for k, (a, b) in enumerate(pairs(n_classes)):
         number[a, b] = k

@@ -11,22 +11,24 @@ from .multiclass import BinaryTask
 from .solvers import TraceRow
 
 try:  # scikit-learn >= 1.9
-    from sklearn.callback import CallbackSupportMixin as CallbackSupport
-    from sklearn.callback import with_callbacks
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
 
     HAS_CALLBACKS = True
 except ImportError:
     HAS_CALLBACKS = False
 
-    class CallbackSupport:  # type: ignore[no-redef]
+    class CallbackSupportMixin:  # type: ignore[no-redef]
         """This scikit-learn has no callbacks."""
 
     def with_callbacks(method: Any) -> Any:
+        """Nothing to call."""
         return method
 
 
 if TYPE_CHECKING:
     Report = Callable[[TraceRow], None]
+
+__all__ = ["CallbackSupportMixin", "Clock", "Progress", "with_callbacks"]
 
 _HEADER = "  iteration     objective          gap   active  kernel evaluations    seconds"
 
@@ -71,7 +73,7 @@ class Progress:
     def _print_header(self, number: int) -> None:
         names = self.estimator.classes_
         positive, negative = self.tasks[number].classes
-        against = "the rest" if negative is None else f"{names[negative]}"
+        against = "the rest" if negative < 0 else f"{names[negative]}"
         print(f"{names[positive]} against {against}: {len(self.tasks[number].rows)} rows")
         print(_HEADER)
 

@@ -160,10 +160,11 @@ class Rows:
             stored = self.native if self._selection is None else _native_rows(self._data, None)
             _native.norms(stored, centre, power, single_precision, norms, thread_count(n_jobs))
             if not np.isfinite(norms).all() or (single_precision and norms.max(initial=0) > 1e37):
+                arithmetic = "float32" if single_precision else "float64"
                 raise ValueError(
-                    f"The values are too large: a row has the norm {norms.max():.3g} (power {power}), "
-                    f"past what {'float32' if single_precision else 'float64'} arithmetic holds. Scale "
-                    "the features, for example with sklearn.preprocessing.StandardScaler."
+                    f"The values are too large: a row has the norm {norms.max():.3g} (power "
+                    f"{power}), past what {arithmetic} arithmetic holds. Scale the features, for "
+                    "example with sklearn.preprocessing.StandardScaler."
                 )
             self._norms[key] = (centre, norms)
         return self._norms[key][1]

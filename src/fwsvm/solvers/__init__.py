@@ -1,8 +1,8 @@
 """Solvers of the dual problem.
 
-`loop.solve` runs an algorithm: a record with one method ``step(state, i, gradient_i)`` that moves the
-`state` given the furthest row. The algorithms are one file each; `start` says where they begin, and
-`selection` which rows they look at.
+`loop.solve` runs an algorithm: a record with one method ``step(state, i, gradient_i)`` that moves
+the `state` given the furthest row. The algorithms are one file each; `start` says where they
+begin, and `selection` which rows they look at.
 """
 
 from .core_vector import CoreVectorMachine

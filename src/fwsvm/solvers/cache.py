@@ -1,12 +1,13 @@
 """Kernel values that solvers keep, bounded in bytes, least recently used out first.
 
-`ActiveValues` is the readable form of what the engine's ``ActiveValues`` does in native code for its
-kernels; the tests hold the two against each other.
+`ActiveValues` is the readable form of what the engine's ``ActiveValues`` does in native code for
+its kernels; the tests hold the two against each other.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -81,7 +82,7 @@ class ActiveValues:
 
     def _complete(self, rows: list[int]) -> None:
         """Computes what is missing of these rows, then lets go of the oldest others."""
-        problem, n = self.problem, len(self.entered)
+        problem = self.problem
         for i in dict.fromkeys(rows):
             known = self._known.pop(i, np.empty(0, dtype=problem.rows.dtype))
             self._bytes -= known.nbytes
@@ -89,17 +90,18 @@ class ActiveValues:
             problem.work.hits += bool(len(known))
             problem.work.misses += not len(known)
             if missing:
-                values = problem.work.timed(len(missing), lambda i=i, s=missing: self._values(i, s))
+                evaluate = partial(self._values, i, missing)
+                values = problem.work.timed(len(missing), evaluate)
                 known = np.concatenate([known, values])
             self._known[i] = known
             self._bytes += known.nbytes
         while self._bytes > problem.cache_bytes and len(self._known) > len(set(rows)):
             self._bytes -= self._known.popitem(last=False)[1].nbytes
-        assert n == len(self.entered)
 
     def _values(self, i: int, columns: list[int]) -> NDArray[Any]:
         rows = self.problem.rows
-        return self.problem.kernel.block(rows.take([i]), rows.take(columns))[0]
+        block = self.problem.kernel.block(rows.take([i]), rows.take(columns))
+        return np.asarray(block[0])
 
 
 class NativeActiveValues:

@@ -4,9 +4,10 @@ Frank-Wolfe Optimization Methods"; Tsang, Kwok and Cheung 2005).
     I <- I + {i*},  i* <- argmax_i gamma^2(a; i)
     a <- argmin over the simplex on I of a' Kt a, warm-started
 
-The reduced problem is solved by steps between pairs: the furthest row of I, and the active row with which
-a step gains most (Fan, Chen and Lin 2005), until no pair is worth half of what the stopping rule
-allows. `solve_by_pairs` says how; native code does the same on a stored matrix while that fits the cache.
+The reduced problem is solved by steps between pairs: the furthest row of I, and the active row
+with which a step gains most (Fan, Chen and Lin 2005), until no pair is worth half of what the
+stopping rule allows. `solve_by_pairs` says how; native code does the same on a stored matrix
+while that fits the cache.
 """
 
 from __future__ import annotations

@@ -6,8 +6,9 @@ Optimization Methods").
     a  <- (1 - l) a + l e_i*
     r^2 <- r^2 (1 + delta^2 / (4 (1 + delta))),  delta = gamma^2(a; i*) / r^2 - 1
 
-The last line is the objective after an exact line search; `State.move_toward` has it for any l. With
-a diagonal that is not constant, Delta^2 is taken as that of i*, which makes l exact there, too.
+The last line is the objective after an exact line search; `State.move_toward` has it for any l.
+With a diagonal that is not constant, Delta^2 is taken as that of i*, which makes l exact there,
+too.
 """
 
 from __future__ import annotations

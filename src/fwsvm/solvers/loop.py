@@ -69,7 +69,8 @@ class Stopping:
     def allowed_slope(self, state: State) -> float:
         """The largest R - g_i* at which the rule holds.
 
-        Paper: gamma^2(i*) <= (1 + epsilon)^2 r^2. Gap: 1 - (g_i* / R)^2 <= tol, for R* >= g_i*^2 / R.
+        Paper: gamma^2(i*) <= (1 + epsilon)^2 r^2. Gap: 1 - (g_i* / R)^2 <= tol, as
+        R* >= g_i*^2 / R.
         """
         if self.epsilon is not None:
             return (
@@ -146,6 +147,7 @@ class _Run:
     next_certificate: int = 8
     last_refreshed: float = math.inf
     vertex: tuple[int, float] = (0, 0.0)
+    certified: tuple[int, Certificate] | None = None  # the last exact certificate, its iteration
 
     def look(self) -> tuple[int, float]:
         """The furthest row, with everything it is compared with up to date."""
@@ -205,8 +207,8 @@ class _Run:
     def _confirm(self) -> Status | None:
         """The final scan of all rows: the end, or the row with which to go on."""
         self.state.refresh()
-        rows, weights = self.state.support()
-        certificate = self.problem.certificate(rows, weights)
+        certificate = self.problem.certificate(*self.state.support())
+        self.certified = self.iteration, certificate
         self._trace(certificate.gap)
         i = int(certificate.gradient.argmin())
         self.vertex = i, float(certificate.gradient[i])
@@ -244,9 +246,12 @@ class _Run:
 
     def result(self, status: Status) -> Result:
         rows, weights = self.state.support()
-        certificate = self.problem.certificate(rows, weights)
-        self.state.objective = certificate.objective
-        self._trace(certificate.gap)
+        if self.certified is None or self.certified[0] != self.iteration:
+            certificate = self.problem.certificate(rows, weights)
+            self.state.objective = certificate.objective
+            self._trace(certificate.gap)
+        else:
+            certificate = self.certified[1]
         if (
             status.is_early
             and certificate.gap <= self.stopping.tol

@@ -1,5 +1,5 @@
-"""Modified Frank-Wolfe, with away steps (Algorithm 3 of Frandi et al., "Training Support Vector Machines
-Using Frank-Wolfe Optimization Methods"; Wolfe 1970, Guelat and Marcotte 1986).
+"""Modified Frank-Wolfe, with away steps (Algorithm 3 of Frandi et al., "Training Support Vector
+Machines Using Frank-Wolfe Optimization Methods"; Wolfe 1970, Guelat and Marcotte 1986).
 
     i* <- argmax_i gamma^2(a; i),  j* <- argmin over active j of gamma^2(a; j)
     delta+ <- gamma^2(a; i*) / r^2 - 1,  delta- <- 1 - gamma^2(a; j*) / r^2
@@ -8,8 +8,9 @@ Using Frank-Wolfe Optimization Methods"; Wolfe 1970, Guelat and Marcotte 1986).
     else:
         a <- (1 + l) a - l e_j*,  l = min(delta- / (2 (1 - delta-)), a_j* / (1 - a_j*))
 
-At the second bound the weight of j* becomes zero: it leaves the active set (drop step). delta+ r^2 and
-delta- r^2 are twice the slopes R - g_i* and g_j* - R, which mean the same for every kernel.
+At the second bound the weight of j* becomes zero: it leaves the active set (drop step). delta+
+r^2 and delta- r^2 are twice the slopes R - g_i* and g_j* - R, which mean the same for every
+kernel.
 """
 
 from __future__ import annotations

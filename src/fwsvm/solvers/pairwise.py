@@ -1,12 +1,12 @@
 """Pairwise steps: weight moves from one row to another.
 
-`Swap` (Nanculef, Frandi, Sartori and Allende 2014) moves it from the nearest active row j* to the furthest
-row i*:
+`Swap` (Nanculef, Frandi, Sartori and Allende 2014) moves it from the nearest active row j* to the
+furthest row i*:
 
     a <- a + l (e_i* - e_j*),  l = min((g_j* - g_i*) / |z_i* - z_j*|^2, a_j*)
 
-`BlendedPairwise` (Tsuji, Tanaka and Pokutta 2022) moves it within the active set while the gap there
-is at least the gap of a Frank-Wolfe step, and takes a Frank-Wolfe step otherwise:
+`BlendedPairwise` (Tsuji, Tanaka and Pokutta 2022) moves it within the active set while the gap
+there is at least the gap of a Frank-Wolfe step, and takes a Frank-Wolfe step otherwise:
 
     s <- argmin over entered of g,  j <- argmax over active of g
     if g_j - g_s >= R - g_i*:  a <- a + l (e_s - e_j)     else a Frank-Wolfe step toward i*

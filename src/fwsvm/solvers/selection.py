@@ -1,7 +1,7 @@
 """Which rows a step looks at, and the gradient that this takes.
 
-A full scan knows the gradient of all rows and updates it by one kernel column a step. A random sample
-knows it on the entered rows only and computes it for the few rows that were drawn.
+A full scan knows the gradient of all rows and updates it by one kernel column a step. A random
+sample knows it on the entered rows only and computes it for the few rows that were drawn.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class FullScan(Selection):
 
 
 class Sampled(Selection):
-    """A few random rows every step; values of the entered rows are cached (the paper's section 5)."""
+    """A few random rows every step; their kernel values with the entered rows are cached."""
 
     redraws = 3
 

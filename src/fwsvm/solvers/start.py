@@ -14,7 +14,7 @@ N_SOLVED_AT_ONCE = 64
 
 
 def random_start(problem: DualProblem, rng: np.random.Generator) -> tuple[Ints, Floats]:
-    """The exact ball of 20 random rows, both classes among them (of all rows where they are few)."""
+    """The exact ball of 20 random rows of both classes (of all rows where they are few)."""
     if problem.size <= N_SOLVED_AT_ONCE:
         chosen = np.arange(problem.size)
     else:
@@ -38,8 +38,8 @@ def pair_start(problem: DualProblem, rng: np.random.Generator) -> tuple[Ints, Fl
 def exact_ball(matrix: Floats) -> Floats:
     """argmin a' Kt a over the simplex, by an active-set method.
 
-    In the margin form: b >= 0 minimises 1/2 b' Kt b - sum b = 1/2 |L' b - v|^2 + const, with Kt = L L'
-    and L v = 1: non-negative least squares.
+    In the margin form: b >= 0 minimises 1/2 b' Kt b - sum b = 1/2 |L' b - v|^2 + const, with
+    Kt = L L' and L v = 1: non-negative least squares.
     """
     factor = scipy.linalg.cholesky(matrix, lower=True)
     target = scipy.linalg.solve_triangular(factor, np.ones(len(matrix)), lower=True)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 class State:
     """Weights a on the rows entered so far, the objective R, and who knows the gradient Kt a.
 
-    The weights are kept as ``scale`` x values, so that a <- (1 - l) a costs nothing. Rows stay in the
-    order in which they entered, also when their weight becomes zero: what is cached about them
-    stays in place.
+    The weights are kept as ``scale`` x values, so that a <- (1 - l) a costs nothing. Rows stay in
+    the order in which they entered, also when their weight becomes zero: what is cached about
+    them stays in place.
     """
 
     def __init__(
