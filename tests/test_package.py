@@ -22,6 +22,8 @@ def imports_of(path):
     """Names of the package's own modules that a file imports."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.level > 0:
+            if path.parent != SOURCE and node.level == 1:
+                continue  # within a room
             if node.module:
                 yield node.module.split(".")[0]
             else:

@@ -2,7 +2,7 @@
 
 import math
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -198,7 +198,7 @@ def test_away_steps_are_the_papers_and_drop():
     assert drops > 0
 
 
-# -------------------------------------------------------------------------------- rates of the paper
+# ----------------------------------------------------------------------------- rates of the paper
 
 
 def iterations_until(problem, name, slopes):
@@ -368,7 +368,7 @@ def test_native_pairs_are_the_readable_ones(dtype):
     np.testing.assert_allclose(gradient, matrix @ weights, rtol=1e-4)
 
 
-# ------------------------------------------------------------------------------- stopping and status
+# ----------------------------------------------------------------------------- stopping and status
 
 
 @each_algorithm
@@ -402,9 +402,9 @@ def test_the_trace_is_complete():
     iterations = [row.iteration for row in result.trace]
     assert iterations == sorted(iterations)
     assert result.trace[-1].gap == pytest.approx(result.gap)
-    assert all(a.time <= b.time for a, b in zip(result.trace, result.trace[1:], strict=False))
+    assert all(a.time <= b.time for a, b in pairwise(result.trace))
     objectives = [row.objective for row in result.trace]
-    assert all(b <= a * (1 + 1e-9) for a, b in zip(objectives, objectives[1:], strict=False))
+    assert all(b <= a * (1 + 1e-9) for a, b in pairwise(objectives))
 
 
 # --------------------------------------------------------------------------------- difficult inputs
