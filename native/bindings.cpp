@@ -159,6 +159,23 @@ template <class T> void bind_solver_loops(nb::module_& m, const char* name) {
             return nb::make_tuple(counts.evaluations, counts.seconds, counts.hits, counts.misses);
         });
 
+    m.def("coordinate_descent", [](Array<const T, nb::ndim<2>> kernel, Doubles signs, Doubles ridge,
+                                   Array<double, nb::ndim<1>, nb::c_contig> coefficients,
+                                   Array<double, nb::ndim<1>, nb::c_contig> outputs, double tolerance,
+                                   int64_t most_steps) {
+        const int64_t size = int64_t(kernel.shape(0));
+        if (int64_t(kernel.shape(1)) < size || int64_t(signs.shape(0)) != size || int64_t(ridge.shape(0)) != size ||
+            int64_t(coefficients.shape(0)) != size || int64_t(outputs.shape(0)) != size)
+            throw std::invalid_argument("all arrays must fit the square kernel matrix");
+        bool converged = false;
+        run(1, [&](Execution& execution) {
+            converged = coordinate_descent<T>(kernel.data(), kernel.stride(0), size, signs.data(), ridge.data(),
+                                              coefficients.data(), outputs.data(), tolerance, most_steps, execution);
+        });
+        return converged;
+    }, nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
+       nb::arg().noconvert(), nb::arg(), nb::arg());
+
     m.def("minimise_on_simplex", [](Array<const T, nb::ndim<2>> matrix, Array<double, nb::ndim<1>, nb::c_contig> weights,
                                     Array<double, nb::ndim<1>, nb::c_contig> gradient, double tolerance) {
         run(1, [&](Execution& execution) {
@@ -215,6 +232,19 @@ NB_MODULE(_native, m) {
         });
     }, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg().none(), nb::arg().noconvert(),
        nb::arg().noconvert(), nb::arg(), nb::arg());
+
+    m.def("symmetric_product", [](const NativeRows& a, const KernelParameters& parameters, std::optional<Doubles> side,
+                                  std::optional<Doubles> centre, Doubles coefficients,
+                                  Array<double, nb::ndim<1>, nb::c_contig> out, bool double_precision, int threads) {
+        const RowsView view = view_of(a, side, centre);
+        if (int64_t(coefficients.shape(0)) != view.count || int64_t(out.shape(0)) != view.count)
+            throw std::invalid_argument("coefficients and out must fit the rows");
+        run(threads, [&](Execution& execution) {
+            auto compute = double_precision ? symmetric_product<double> : symmetric_product<float>;
+            compute(view, parameters, coefficients.data(), out.data(), execution);
+        });
+    }, nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg().noconvert(), nb::arg().noconvert(),
+       nb::arg(), nb::arg());
 
     m.def("instruction_set", [] { return instruction_set().name; });
     m.def("available_instruction_sets", &available_instruction_sets);

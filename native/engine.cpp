@@ -199,17 +199,66 @@ void product(const RowsView& a, const RowsView& b, const KernelParameters& param
         });
 }
 
+// Each part of the blocks sums its columns in a place of its own; the places are added up in order.
+template <class T>
+void symmetric_product(const RowsView& a, const KernelParameters& parameters, const double* coefficients,
+                       double* out, Execution& execution) {
+    const auto& tiles = tile_functions<T>();
+    const Borrowed<Workspace<T>> space;
+    const Plan<T> plan(a, a);
+    const int64_t blocks = divide_up(a.count, plan.block_rows), parts = std::min(blocks, tasks_of_chunk);
+    const bool absolute_difference = parameters.name == KernelName::laplacian;
+    const double side_factor = instruction_set().table->side_factor(parameters);
+    T* packed = space->coefficients.reserve(divide_up(a.count, plan.width) * plan.width);
+    std::transform(coefficients, coefficients + a.count, packed, [](double c) { return T(c); });
+    std::fill(packed + a.count, packed + divide_up(a.count, plan.width) * plan.width, T(0));
+    std::fill(out, out + a.count, 0.0);
+
+    for (int64_t column = 0; column < a.count; column += plan.chunk_columns) {
+        const int64_t columns = std::min(plan.chunk_columns, a.count - column);
+        space->chunk.pack(a, column, columns, a.is_sparse, plan.width, side_factor, execution);
+        const int64_t padded = space->chunk.panels() * plan.width;
+        double* partial = space->partial.reserve(parts * padded);
+        std::fill(partial, partial + parts * padded, 0.0);
+        execution.parallel_for(parts, [&](int64_t part) {
+            const Borrowed<Block<T>> memory;
+            for (int64_t first_row = part * plan.block_rows; first_row < std::min(a.count, column + columns);
+                 first_row += parts * plan.block_rows) {
+                const int64_t rows = std::min(plan.block_rows, a.count - first_row);
+                const PackedRows<T> block =
+                    memory->pack(a, first_row, rows, space->chunk.slots(), side_factor, absolute_difference);
+                const int64_t first_panel = std::max<int64_t>(0, first_row - column) / plan.width;
+                for (int64_t panel = first_panel; panel < space->chunk.panels(); panel += panels_per_group) {
+                    execution.check();
+                    Sink<T> sink{};
+                    sink.skip_below = column + panel * plan.width - first_row;
+                    sink.coefficients = packed + column + panel * plan.width;
+                    sink.coefficient_columns = sink.coefficient_stride = 1;
+                    sink.sums = out + first_row;
+                    sink.sums_stride = 1;
+                    sink.row_coefficients = packed + first_row;
+                    sink.column_sums = partial + part * padded + panel * plan.width;
+                    tiles.evaluate(parameters, a.is_sparse, block,
+                                   space->chunk.group(panel, std::min<int64_t>(panels_per_group,
+                                                                               space->chunk.panels() - panel)),
+                                   sink);
+                }
+            }
+        });
+        for (int64_t part = 0; part < parts; ++part)
+            for (int64_t j = 0; j < columns; ++j) out[column + j] += partial[part * padded + j];
+    }
+}
+
 template <class T>
 void add_rows(const T* stored, int64_t stride, const int64_t* rows, const double* weights, int count,
               int64_t columns, double* gradient, Execution& execution) {
     constexpr int64_t part = 1 << 12;
     std::vector<const T*> row(static_cast<size_t>(count));
     for (int t = 0; t < count; ++t) row[size_t(t)] = stored + rows[t] * stride;
-    const TileTable& table = *instruction_set().table;
     execution.parallel_for(divide_up(columns, part), [&](int64_t p) {
         const int64_t begin = p * part, end = std::min(columns, begin + part);
-        if constexpr (sizeof(T) == sizeof(float)) table.add_rows_float(row.data(), weights, count, begin, end, gradient);
-        else table.add_rows_double(row.data(), weights, count, begin, end, gradient);
+        vector_loops<T>().add_rows(row.data(), weights, count, begin, end, gradient);
     });
 }
 
@@ -238,14 +287,14 @@ void norms(const RowsView& view, int power, bool single_precision, double* out, 
 namespace {
 
 std::vector<InstructionSet> instruction_sets_of_this_cpu() {
-    std::vector<InstructionSet> sets{{"baseline", &baseline::tile_table()}};
+    std::vector<InstructionSet> sets{{"baseline", &baseline::tile_table(), &baseline::loop_table()}};
 #if defined(FWSVM_HAS_X86_VARIANTS)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        sets.push_back({"avx2", &avx2::tile_table()});
+        sets.push_back({"avx2", &avx2::tile_table(), &avx2::loop_table()});
         if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-            sets.push_back({"avx512", &avx512::tile_table()});
+            sets.push_back({"avx512", &avx512::tile_table(), &avx512::loop_table()});
     }
 #endif
     return sets;
@@ -279,6 +328,7 @@ std::string available_instruction_sets() {
     template void symmetric_block<T>(const RowsView&, const KernelParameters&, T*, int64_t, Execution&);        \
     template void product<T>(const RowsView&, const RowsView&, const KernelParameters&, const double*, int,     \
                              double*, Execution&);                                                              \
+    template void symmetric_product<T>(const RowsView&, const KernelParameters&, const double*, double*, Execution&); \
     template void add_rows<T>(const T*, int64_t, const int64_t*, const double*, int, int64_t, double*, Execution&);
 FWSVM_INSTANTIATE(float)
 FWSVM_INSTANTIATE(double)

@@ -6,12 +6,14 @@
 
 #include "thread_pool.hpp"
 #include "tiles.hpp"
+#include "vector_loops.hpp"
 
 namespace fwsvm {
 
 struct InstructionSet {
     std::string name;
     const TileTable* table;
+    const LoopTable* loops;
 };
 // The best one this CPU has; the environment variable FWSVM_ISA lowers it. Throws std::runtime_error
 // with the possible names when it asks for one that is not there.
@@ -32,6 +34,11 @@ void symmetric_block(const RowsView& a, const KernelParameters&, T* out, int64_t
 template <class T>
 void product(const RowsView& a, const RowsView& b, const KernelParameters&,
              const double* coefficients, int columns, double* out, Execution&);
+
+// out = K(A, A) c for one column c, every pair evaluated once
+template <class T>
+void symmetric_product(const RowsView& a, const KernelParameters&, const double* coefficients, double* out,
+                       Execution&);
 
 // gradient += sum_t weights[t] * stored[rows[t], :]
 template <class T>

@@ -21,6 +21,10 @@ template <> inline const TileFunctions<double>& tile_functions<double>() {
     return *instruction_set().table->double_precision;
 }
 
+template <class T> const VectorLoops<T>& vector_loops();
+template <> inline const VectorLoops<float>& vector_loops<float>() { return instruction_set().loops->single_precision; }
+template <> inline const VectorLoops<double>& vector_loops<double>() { return instruction_set().loops->double_precision; }
+
 inline int64_t divide_up(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
 // Memory that a thread keeps from call to call, aligned to cache lines.

@@ -6,18 +6,6 @@
 namespace fwsvm {
 namespace {
 
-double dot(const float* values, const double* weights, int64_t count) {
-    return instruction_set().table->dot_float(values, weights, count);
-}
-double dot(const double* values, const double* weights, int64_t count) {
-    return instruction_set().table->dot_double(values, weights, count);
-}
-
-template <class T> auto pair_steps() {
-    if constexpr (sizeof(T) == sizeof(float)) return instruction_set().table->pair_steps_float;
-    else return instruction_set().table->pair_steps_double;
-}
-
 double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -61,7 +49,7 @@ template <class T>
 void ActiveValues<T>::products(const int64_t* rows, int64_t count, const double* weights, double* out) {
     complete(rows, count);
     const auto start = std::chrono::steady_clock::now();
-    for (int64_t r = 0; r < count; ++r) out[r] = dot(known_.at(rows[r]).values.data(), weights, entered());
+    for (int64_t r = 0; r < count; ++r) out[r] = vector_loops<T>().dot(known_.at(rows[r]).values.data(), weights, entered());
     counts_.seconds += seconds_since(start);
 }
 
@@ -178,13 +166,43 @@ void minimise_on_simplex(const T* matrix, int64_t stride, int64_t size, double* 
     constexpr int steps_between_checks = 200;
     std::vector<double> diagonal;
     for (int64_t s = 0; s < size; ++s) diagonal.push_back(double(matrix[s * stride + s]));
-    while (pair_steps<T>()(matrix, stride, size, diagonal.data(), weights, gradient, tolerance, steps_between_checks))
+    while (vector_loops<T>().pair_steps(matrix, stride, size, diagonal.data(), weights, gradient, tolerance, steps_between_checks))
         execution.check();
+}
+
+template <class T>
+bool coordinate_descent(const T* kernel, int64_t stride, int64_t size, const double* signs, const double* ridge,
+                        double* coefficients, double* outputs, double tolerance, int64_t most_steps,
+                        Execution& execution) {
+    std::vector<double> work(size_t(2 * size));
+    const int steps = int(std::clamp<int64_t>(size, 64, 1000));
+    for (int64_t done = 0; done < most_steps; done += steps) {
+        execution.check();
+        const bool goes_on = vector_loops<T>().coordinate_steps(kernel, stride, size, signs, ridge, coefficients,
+                                                                outputs, work.data(), steps);
+        double linear = 0, norm2 = 0, ridges = 0, slacks = 0;
+        for (int64_t i = 0; i < size; ++i) {
+            const double margin = signs[i] * outputs[i], slack = std::max(0.0, 1.0 - margin);
+            linear += coefficients[i];
+            norm2 += coefficients[i] * margin;
+            ridges += ridge[i] * coefficients[i] * coefficients[i];
+            slacks += slack * slack / ridge[i];
+        }
+        const double primal = 0.5 * (norm2 + slacks), dual = linear - 0.5 * (norm2 + ridges);
+        if (primal - dual <= tolerance * primal) return true;
+        if (!goes_on) return false;
+    }
+    return false;
 }
 
 template class ActiveValues<float>;
 template class ActiveValues<double>;
 template void minimise_on_simplex<float>(const float*, int64_t, int64_t, double*, double*, double, Execution&);
 template void minimise_on_simplex<double>(const double*, int64_t, int64_t, double*, double*, double, Execution&);
+
+template bool coordinate_descent<float>(const float*, int64_t, int64_t, const double*, const double*, double*, double*,
+                                        double, int64_t, Execution&);
+template bool coordinate_descent<double>(const double*, int64_t, int64_t, const double*, const double*, double*,
+                                         double*, double, int64_t, Execution&);
 
 }  // namespace fwsvm

@@ -63,4 +63,11 @@ template <class T>
 void minimise_on_simplex(const T* matrix, int64_t stride, int64_t size, double* weights, double* gradient,
                          double tolerance, Execution&);
 
+// min 1/2 b' Kt b - sum b over b >= 0 by greedy coordinate steps, b_i <- max(0, b_i - g_i / kt_ii), warm-started,
+// until the gap relative to the primal value is within the tolerance: true then. outputs[i] = sum_s b_s y_s (k_is + 1)
+// is kept up to date. (coordinate_steps in src/fwsvm/solvers/coordinate.py)
+template <class T>
+bool coordinate_descent(const T* kernel, int64_t stride, int64_t size, const double* signs, const double* ridge,
+                        double* coefficients, double* outputs, double tolerance, int64_t most_steps, Execution&);
+
 }  // namespace fwsvm

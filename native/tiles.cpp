@@ -203,6 +203,26 @@ void sum_tile(const T* tile, int rows, int width, const T* coefficients, T* runn
     }
 }
 
+// Symmetric product: the tile also counts for its columns, column_sums[j] += sum_r tile[r, j] row_coefficients[r],
+// where it lies above the diagonal. `diagonal` is the column of the diagonal in the tile's first row: what
+// lies left of it is zeroed (its mirror image counts), and the diagonal itself counts for the row alone.
+template <class T>
+void sum_tile_columns(const T* tile, int rows, int width, int64_t diagonal, const T* row_coefficients,
+                      double* column_sums) {
+    for (int j = 0; j < width; j += lanes<T>) {
+        Vector<T> sum = broadcast(T(0));
+        for (int r = 0; r < rows; ++r) sum = sum + load(tile + r * width + j) * row_coefficients[r];
+        for (int lane = 0; lane < lanes<T>; ++lane) column_sums[j + lane] += double(sum[lane]);
+    }
+    for (int r = 0; r < rows; ++r)
+        if (const int64_t j = diagonal + r; j >= 0 && j < width)
+            column_sums[j] -= double(tile[r * width + j]) * double(row_coefficients[r]);
+}
+template <class T> void zero_below_diagonal(T* tile, int rows, int width, int64_t diagonal) {
+    for (int r = 0; r < rows; ++r)
+        for (int64_t j = 0; j < diagonal + r && j < width; ++j) tile[r * width + j] = T(0);
+}
+
 // sums[r, c] += sum_j tile[r, j] coefficients[j, c] for `height` rows and many columns c
 template <class T, int height>
 void multiply_tile(const T* tile, int width, const Sink<T>& sink, const T* coefficients,
@@ -313,7 +333,8 @@ void evaluate_group(const Function& function, const KernelParameters& parameters
         const T* panel = panels.values + int64_t(p) * panels.depth * width;
         for (int first = 0; first < block.rows; first += Tiles::rows) {
             const int rows = block.rows - first < Tiles::rows ? block.rows - first : Tiles::rows;
-            if (sink.block && first_column + columns + sink.skip_below <= first) continue;
+            const int64_t diagonal = first - sink.skip_below - first_column;
+            if (columns <= diagonal && (sink.block || sink.column_sums)) continue;
             Tiles::fill(function, block, first, rows, panel, panels.depth, panels.side + first_column, tile);
             if constexpr (Function::is_distance)
                 for (int r = 0; r < rows; ++r)
@@ -325,6 +346,11 @@ void evaluate_group(const Function& function, const KernelParameters& parameters
             if (!sink.block && columns < width)  // padding: whatever the kernel makes of it must not count
                 for (int r = 0; r < rows; ++r)
                     for (int j = columns; j < width; ++j) tile[r * width + j] = T(0);
+            if (sink.column_sums) {
+                if (diagonal + rows > 0) zero_below_diagonal(tile, rows, width, diagonal);
+                sum_tile_columns(tile, rows, width, diagonal, sink.row_coefficients + first,
+                                 sink.column_sums + first_column);
+            }
             if (sink.block) {
                 store_tile(sink, first, rows, first_column, columns, tile, width);
             } else if (one_column) {
@@ -359,77 +385,6 @@ void evaluate(const KernelParameters& parameters, bool sparse_rows, const Packed
     });
 }
 
-// gradient[j] += sum_t weights[t] rows[t][j], four rows at a time so that the gradient is read and
-// written once for four rows
-template <class T>
-void add_rows(const T* const* rows, const double* weights, int count, int64_t begin, int64_t end,
-              double* gradient) {
-    int t = 0;
-    for (; t + 4 <= count; t += 4) {
-        const T *r0 = rows[t], *r1 = rows[t + 1], *r2 = rows[t + 2], *r3 = rows[t + 3];
-        const double w0 = weights[t], w1 = weights[t + 1], w2 = weights[t + 2], w3 = weights[t + 3];
-        for (int64_t j = begin; j < end; ++j)
-            gradient[j] += (w0 * r0[j] + w1 * r1[j]) + (w2 * r2[j] + w3 * r3[j]);
-    }
-    for (; t < count; ++t)
-        for (int64_t j = begin; j < end; ++j) gradient[j] += weights[t] * rows[t][j];
-}
-
-template <class T> double dot(const T* values, const double* weights, int64_t count) {
-    constexpr int parts = 32;  // sums side by side, which the compiler turns into vectors
-    double sum[parts] = {};
-    int64_t j = 0;
-    for (; j + parts <= count; j += parts)
-        for (int p = 0; p < parts; ++p) sum[p] += double(values[j + p]) * weights[j + p];
-    for (int p = 1; p < parts; ++p) sum[0] += sum[p];
-    for (; j < count; ++j) sum[0] += double(values[j]) * weights[j];
-    return sum[0];
-}
-
-// Loops over the rows are kept free of branches, so that the compiler turns them into vectors: first
-// the extreme value, then where it is.
-template <class T>
-bool pair_steps(const T* matrix, int64_t stride, int64_t size, const double* diagonal, double* weights,
-                double* gradient, double tolerance, int steps) {
-    while (steps--) {
-        double lowest = gradient[0];
-        for (int64_t s = 1; s < size; ++s) lowest = gradient[s] < lowest ? gradient[s] : lowest;
-        int64_t i = 0;
-        while (gradient[i] != lowest) ++i;
-
-        // the partner with the largest slope^2 / |z_i - z_s|^2
-        const T* row_i = matrix + i * stride;
-        auto gain_with = [=](int64_t s) {
-            const double slope = weights[s] > 0 ? gradient[s] - lowest : 0.0;
-            const double curvature = diagonal[i] + diagonal[s] - 2.0 * double(row_i[s]);
-            return slope * slope / (curvature > 1e-12 ? curvature : 1e-12);
-        };
-        double steepest = 0, best = 0;
-        for (int64_t s = 0; s < size; ++s) {
-            const double slope = weights[s] > 0 ? gradient[s] - lowest : 0.0, gain = gain_with(s);
-            steepest = slope > steepest ? slope : steepest;
-            best = gain > best ? gain : best;
-        }
-        if (steepest <= tolerance || best <= 0) return false;
-        int64_t j = 0;
-        while (j + 1 < size && gain_with(j) < best * (1 - 1e-9)) ++j;
-
-        const T* row_j = matrix + j * stride;
-        const double curvature = diagonal[i] + diagonal[j] - 2.0 * double(row_i[j]);
-        double amount = (gradient[j] - lowest) / (curvature > 1e-12 ? curvature : 1e-12);
-        if (amount < weights[j]) {
-            if (weights[j] - amount == weights[j] && weights[i] + amount == weights[i]) return false;  // lost in roundings
-            weights[j] -= amount;
-        } else {
-            amount = weights[j];
-            weights[j] = 0;
-        }
-        weights[i] += amount;
-        for (int64_t s = 0; s < size; ++s) gradient[s] += amount * (double(row_i[s]) - double(row_j[s]));
-    }
-    return true;
-}
-
 double side_factor(const KernelParameters& parameters) {
     double factor = 1;
     with_kernel_function<double>(parameters, [&](auto function) { factor = function.factor; });
@@ -445,8 +400,7 @@ template <class T> constexpr TileFunctions<T> functions() {
 const TileTable& tile_table() {
     static const TileFunctions<float> single_precision = functions<float>();
     static const TileFunctions<double> double_precision = functions<double>();
-    static const TileTable table = {&single_precision, &double_precision, side_factor, add_rows<float>, add_rows<double>, dot<float>, dot<double>,
-                                    pair_steps<float>, pair_steps<double>};
+    static const TileTable table = {&single_precision, &double_precision, side_factor};
     return table;
 }
 

@@ -58,12 +58,14 @@ template <class T> struct PackedPanels {
 template <class T> struct Sink {
     T* block;              // block[i * block_stride + j] = K[i, j], or null
     int64_t block_stride;
-    int64_t skip_below;    // symmetric block: K[i, j] is needed only where j + skip_below >= i
+    int64_t skip_below;    // symmetric: K[i, j] is needed only where j + skip_below >= i
     const T* coefficients; // [j * coefficient_stride + c], padded with zeros
     int coefficient_columns;
     int coefficient_stride;
     double* sums;          // sums[i * sums_stride + c] += sum_j K[i, j] coefficients[j, c]
     int64_t sums_stride;
+    const T* row_coefficients;  // symmetric product, one column: above the diagonal also
+    double* column_sums;        // column_sums[j] += sum_i K[i, j] row_coefficients[i]; else null
 };
 
 template <class T> struct TileFunctions {
@@ -91,19 +93,6 @@ struct TileTable {
     const TileFunctions<double>* double_precision;
     // What the engine multiplies side values by before it hands them to the tiles.
     double (*side_factor)(const KernelParameters&);
-    // gradient[j] += sum_t weights[t] * rows[t][j] for j in [begin, end)
-    void (*add_rows_float)(const float* const* rows, const double* weights, int count,
-                           int64_t begin, int64_t end, double* gradient);
-    void (*add_rows_double)(const double* const* rows, const double* weights, int count,
-                            int64_t begin, int64_t end, double* gradient);
-    // sum_j values[j] * weights[j]
-    double (*dot_float)(const float* values, const double* weights, int64_t count);
-    double (*dot_double)(const double* values, const double* weights, int64_t count);
-    // Up to `steps` pair steps of minimise_on_simplex (solver_loops.hpp); false when it is done.
-    bool (*pair_steps_float)(const float* matrix, int64_t stride, int64_t size, const double* diagonal,
-                             double* weights, double* gradient, double tolerance, int steps);
-    bool (*pair_steps_double)(const double* matrix, int64_t stride, int64_t size, const double* diagonal,
-                              double* weights, double* gradient, double tolerance, int steps);
 };
 
 namespace baseline { const TileTable& tile_table(); }

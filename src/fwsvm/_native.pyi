@@ -87,5 +87,24 @@ class ActiveValuesDouble(ActiveValuesFloat): ...
 def minimise_on_simplex(
     matrix: NDArray[Any], weights: NDArray[float64], gradient: NDArray[float64], tolerance: float
 ) -> None: ...
+def symmetric_product(
+    a: NativeRows,
+    parameters: KernelParameters,
+    side: NDArray[float64] | None,
+    centre: NDArray[float64] | None,
+    coefficients: NDArray[float64],
+    out: NDArray[float64],
+    double_precision: bool,
+    threads: int,
+) -> None: ...
+def coordinate_descent(
+    kernel: NDArray[Any],
+    signs: NDArray[float64],
+    ridge: NDArray[float64],
+    coefficients: NDArray[float64],
+    outputs: NDArray[float64],
+    tolerance: float,
+    most_steps: int,
+) -> bool: ...
 def instruction_set() -> str: ...
 def available_instruction_sets() -> str: ...

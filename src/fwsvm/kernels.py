@@ -57,7 +57,7 @@ class Kernel(ABC):
     def product(
         self,
         A: Rows,
-        B: Rows,
+        B: Rows | None,
         coefficients: ArrayLike,
         *,
         dtype: DTypeLike | None = None,
@@ -65,23 +65,31 @@ class Kernel(ABC):
     ) -> Floats:
         """``K(A, B) @ coefficients`` for one or many columns; K is never stored.
 
+        Without B it is ``K(A, A) @ coefficients``, where one column costs half of the values.
+
         ``dtype`` is the precision of the kernel values, by default that of the rows. Sums and
         result are float64.
         """
-        _check_features(A, B, self)
+        other = A if B is None else B
+        _check_features(A, other, self)
         given = np.asarray(coefficients, dtype=np.float64)
-        if given.ndim not in (1, 2) or given.shape[0] != len(B):
+        n = len(other)
+        if given.ndim not in (1, 2) or given.shape[0] != n:
             raise ValueError(
-                f"coefficients must have the shape ({len(B)},) or ({len(B)}, n_columns), one row "
+                f"coefficients must have the shape ({n},) or ({n}, n_columns), one row "
                 f"for each row of B. Got {given.shape} instead."
             )
-        columns = np.ascontiguousarray(given.reshape(len(B), math.prod(given.shape[1:])))
+        columns = np.ascontiguousarray(given.reshape(n, math.prod(given.shape[1:])))
         out = np.zeros((len(A), columns.shape[1]))
-        precision = np.dtype(np.result_type(A.dtype, B.dtype) if dtype is None else dtype)
+        precision = np.dtype(np.result_type(A.dtype, other.dtype) if dtype is None else dtype)
         if precision not in (np.float32, np.float64):
             raise ValueError(f"dtype must be float32 or float64. Got {precision} instead.")
-        if out.size and len(B):
-            self._multiply(A, B, columns, out, precision, thread_count(n_jobs))
+        if out.size and n:
+            threads = thread_count(n_jobs)
+            if B is None and columns.shape[1] == 1:
+                self._multiply_symmetric(A, columns[:, 0], out[:, 0], precision, threads)
+            else:
+                self._multiply(A, other, columns, out, precision, threads)
         return out.reshape(len(A), *given.shape[1:])
 
     @abstractmethod
@@ -97,6 +105,12 @@ class Kernel(ABC):
         self, A: Rows, B: Rows, columns: Floats, out: Floats, precision: np.dtype[Any], threads: int
     ) -> None:
         """out = K(A, B) @ columns."""
+
+    def _multiply_symmetric(
+        self, A: Rows, column: Floats, out: Floats, precision: np.dtype[Any], threads: int
+    ) -> None:
+        """out = K(A, A) @ column."""
+        self._multiply(A, A, column[:, None], out[:, None], precision, threads)
 
 
 # ------------------------------------------------------------------------------- native kernels
@@ -139,6 +153,15 @@ class TileKernel(Kernel):
         sides = self.sides(A, B, precision, threads)
         double = precision == np.float64
         _native.product(A.native, B.native, self.parameters, *sides, columns, out, double, threads)
+
+    def _multiply_symmetric(
+        self, A: Rows, column: Floats, out: Floats, precision: np.dtype[Any], threads: int
+    ) -> None:
+        side, _, centre = self.sides(A, A, precision, threads)
+        double = precision == np.float64
+        _native.symmetric_product(
+            A.native, self.parameters, side, centre, column, out, double, threads
+        )
 
 
 @dataclass(frozen=True)
