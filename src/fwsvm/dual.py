@@ -103,37 +103,72 @@ class DualProblem:
         out[np.diag_indices_from(out)] += self.ridge[among]
         return out
 
+    def margins(
+        self, active: Ints, coefficients: Floats, among: Ints | None = None, dtype: Any = None
+    ) -> Floats:
+        """(Q b)_i of the rows ``among`` (all by default) for the coefficients of active rows."""
+        signed = coefficients * self.signs[active]
+        points = self.rows.take(active)
+        wanted = self.rows if among is None else self.rows.take(among)
+        signs = self.signs if among is None else self.signs[among]
+        symmetric = among is active
+
+        def compute() -> Floats:
+            others = None if symmetric else points
+            return self.kernel.product(wanted, others, signed, dtype=dtype, n_jobs=self.n_jobs)
+
+        evaluations = len(wanted) * len(active) // (2 if symmetric else 1)
+        outputs = self.work.timed(evaluations, compute) + signed.sum()
+        margins: Floats = signs * outputs
+        return margins
+
     def gradient(
         self, active: Ints, weights: Floats, among: Ints | None = None, dtype: Any = None
     ) -> Floats:
         """(Kt a)_i of the rows ``among`` (all by default) for the weights of the active rows."""
-        wanted = self.rows if among is None else self.rows.take(among)
-        signs = self.signs if among is None else self.signs[among]
-        signed = weights * self.signs[active]
-
-        def compute() -> Floats:
-            points = self.rows.take(active)
-            return self.kernel.product(wanted, points, signed, dtype=dtype, n_jobs=self.n_jobs)
-
-        outputs = self.work.timed(len(wanted) * len(active), compute) + signed.sum()
-        gradient: Floats = signs * outputs
+        gradient = self.margins(active, weights, among, dtype)
         of_row = np.zeros(self.size)
         of_row[active] = weights
         gradient += (self.ridge * of_row)[slice(None) if among is None else among]
         return gradient
 
-    def certificate(self, active: Ints, weights: Floats) -> Certificate:
-        """P, D and the gradient of a point, computed from the rows in float64."""
-        return self.certificate_of(
-            active, weights, self.gradient(active, weights, dtype=np.float64)
-        )
+    def certificate(self, active: Ints, weights: Floats, others: Ints | None = None) -> Certificate:
+        """P, D and the gradient of a point, computed from the rows in float64.
+
+        ``others`` are the rows besides the active ones that may have slack, if not all may: the
+        gradient of the rest is not computed, and infinite.
+        """
+        if others is None:
+            gradient = self.gradient(active, weights, dtype=np.float64)
+        else:
+            gradient = np.full(self.size, np.inf)
+            gradient[active] = self.gradient(active, weights, active, np.float64)
+            gradient[others] = self.margins(active, weights, others, np.float64)
+        return self.certificate_of(active, weights, gradient)
 
     def certificate_of(self, active: Ints, weights: Floats, gradient: Floats) -> Certificate:
-        """The same from a gradient of all rows that is at hand."""
+        """The same from a gradient of all rows that is at hand.
+
+        P is that of w = sum b_i y_i z_i, D that of max(b, 0): either bounds the optimum, whatever
+        the signs of the weights.
+        """
         objective = float(weights @ gradient[active])
         margins = gradient / objective  # o = Q b + b / C, and o = Q b in a moment
         margins[active] -= weights * self.ridge[active] / objective
         norm2 = float(weights @ margins[active]) / objective  # b' Q b = |w|^2 + bias^2
         slack = np.maximum(0.0, 1.0 - margins)
         primal = 0.5 * norm2 + 0.5 * float((slack**2 / self.ridge).sum())
-        return Certificate(primal, 0.5 / objective, objective, gradient)
+        dual = 0.5 / self._objective_of_positive(active, weights, gradient[active], objective)
+        return Certificate(primal, dual, objective, gradient)
+
+    def _objective_of_positive(
+        self, active: Ints, weights: Floats, gradient: Floats, objective: float
+    ) -> float:
+        """R of the weights without the negative ones, scaled to the sum 1."""
+        negative = np.flatnonzero(weights < 0)
+        if not len(negative):
+            return objective
+        positive = np.maximum(weights, 0.0)
+        mended = gradient - self.ridge[active] * (weights - positive)
+        mended -= self.margins(active[negative], weights[negative], active, np.float64)
+        return float(positive @ mended) / float(positive.sum()) ** 2

@@ -96,6 +96,10 @@ class Kernel(ABC):
     def diagonal(self, A: Rows) -> Floats:
         """``k(a_i, a_i)``."""
 
+    def work_of_a_value(self, A: Rows) -> float:
+        """About how many multiply-adds of the engine a value is worth."""
+        return math.inf
+
     @abstractmethod
     def _fill(self, A: Rows, B: Rows | None, out: NDArray[Any], threads: int) -> None:
         """out = K(A, B), or the symmetric K(A, A) where B is None."""
@@ -141,6 +145,9 @@ class TileKernel(Kernel):
             return rows.stored_norms(2, centre, single_precision=single, n_jobs=threads)
 
         return norms(A), norms(B), centre
+
+    def work_of_a_value(self, A: Rows) -> float:
+        return A.stored_per_row
 
     def _fill(self, A: Rows, B: Rows | None, out: NDArray[Any], threads: int) -> None:
         other = A if B is None else B

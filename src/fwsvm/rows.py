@@ -77,6 +77,13 @@ class Rows:
         return bool(scipy.sparse.issparse(self._data))
 
     @property
+    def stored_per_row(self) -> float:
+        """Stored values of a row, on average: the features of dense rows."""
+        if self.is_sparse:
+            return float(self._data.nnz) / max(1, self.n_stored_rows)
+        return float(self._data.shape[1])
+
+    @property
     def n_stored_rows(self) -> int:
         """Rows of the whole data set that this may be a selection of."""
         return int(self._data.shape[0])

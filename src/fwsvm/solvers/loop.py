@@ -38,11 +38,21 @@ class Status(Enum):
         "the precision of the arithmetic was reached before the tolerance: use float64 data, a "
         "larger tol or a smaller C"
     )
+    indefinite = (
+        "the kernel matrix has negative eigenvalues, beyond what roundings explain: the problem is "
+        "not convex; use another kernel or other parameters of it, or solver='mfw' for a local "
+        "optimum"
+    )
 
     @property
     def is_early(self) -> bool:
         """Whether the run ended before what was asked for."""
-        return self in (Status.max_iter, Status.max_time, Status.stalled)
+        return self in (
+            Status.max_iter,
+            Status.max_time,
+            Status.stalled,
+            Status.indefinite,
+        )
 
 
 class TraceRow(NamedTuple):
@@ -55,6 +65,13 @@ class TraceRow(NamedTuple):
     radius: float
     active: int
     kernel_evaluations: int
+    # of the default solver
+    rows_seen: int = 0
+    working_set: int = 0
+    core_gap: float = math.nan  # on the working set
+    scan_seconds: float = 0.0
+    solve_seconds: float = 0.0
+    kernel_seconds: float = 0.0
 
 
 @dataclass(frozen=True)

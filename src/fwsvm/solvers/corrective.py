@@ -1,0 +1,275 @@
+"""The default solver: corrective steps on nested core sets.
+
+Frank-Wolfe with many vertices at a time, fully corrective:
+
+    S <- the first rows of a random order, I <- S
+    repeat
+        b <- solution on the core set I: coordinate steps where I is small, else Newton's method
+        I <- the rows of I that matter to it
+        if there are rows not seen yet:  V <- as many of them as were seen,  S <- S + V
+        else:                            V <- all rows whose margin may have come below 1
+        I <- I + {i in V : o_i < 1}
+    until the gap on all rows is within tol
+
+Kernel work is about rows x support vectors, times a small factor. `core_set` is the point and its
+steps' view of the problem, `coordinate` and `newton` solve, `scan` looks at the other rows.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from ..dual import Certificate, DualProblem, Floats, Ints
+from .coordinate import descend
+from .core_set import SMALL, CoreSet
+from .loop import Result, Status, Stopping, TraceRow
+from .newton import IndefiniteKernelError, Newton
+from .scan import Scan
+
+FIRST_LEVEL = 1000
+GROWTH = 2
+NEARBY = 0.1  # rows whose margin is above 1 by less stay in the core set or enter it
+LEVEL_TOLERANCE = 0.01  # of the gap, before all rows have been seen
+STEPS_PER_ROW = 30  # coordinate steps before Newton's method takes over
+# A gap below it needs kernel values in double precision from the start.
+FLOAT_TOLERANCE = 2e-5
+
+
+class OutOfTimeError(Exception):
+    """There is just time left for the final certificate."""
+
+
+class OutOfIterationsError(Exception):
+    """As many steps as were allowed have been made."""
+
+
+def solve(
+    problem: DualProblem,
+    start: Callable[[DualProblem, np.random.Generator], tuple[Ints, Floats]] | None,
+    stopping: Stopping,
+    *,
+    seed: int = 0,
+    report: Callable[[TraceRow], None] = lambda row: None,
+) -> Result:
+    """The optimum to a certified gap. ``start`` is where a warm start begins."""
+    run = _Run(problem, stopping, np.random.default_rng(seed), report)
+    # One thread of BLAS: its sums would depend on the number of threads.
+    with threadpool_limits(1, user_api="blas"):
+        try:
+            run.begin(start)
+            status = run.until_converged()
+        except OutOfTimeError:
+            status = Status.max_time
+        except OutOfIterationsError:
+            status = Status.max_iter
+        return run.result(status)
+
+
+@dataclass
+class _Run:
+    problem: DualProblem
+    stopping: Stopping
+    rng: np.random.Generator
+    report: Callable[[TraceRow], None]
+    iteration: int = 0
+    seen: int = 0
+    scan_seconds: float = 0.0
+    solve_seconds: float = 0.0
+    most_active: int = 0
+    trace: list[TraceRow] = field(default_factory=list)
+    began: float = field(default_factory=time.perf_counter)
+    reserve: float = 0.0  # seconds that the final certificate will take
+
+    certificate: Certificate | None = None
+
+    def __post_init__(self) -> None:
+        problem = self.problem
+        is_double = problem.rows.dtype == np.float64 or self.stopping.tol < FLOAT_TOLERANCE
+        self.core = CoreSet(problem, np.float64 if is_double else np.float32)
+        self.scan = Scan(problem, self.check_time)
+        self.order = self.rng.permutation(problem.size)
+
+    # ------------------------------------------------------------------------------------ the loop
+
+    def begin(
+        self, start: Callable[[DualProblem, np.random.Generator], tuple[Ints, Floats]] | None
+    ) -> None:
+        """The first rows, or the support vectors of a warm start."""
+        if start is None:
+            self._take_in(self._next_rows(), everything=True)
+            return
+        rows, weights = start(self.problem, self.rng)
+        self.core.change(np.zeros(0, dtype=bool), rows, np.zeros(len(rows)))
+        self.core.move_to(weights)
+        self.core.scale()
+
+    def until_converged(self) -> Status:
+        """Levels until all rows have been seen, then full scans until the gap is certified."""
+        while self.seen < self.problem.size:
+            self._solve(LEVEL_TOLERANCE)
+            self._take_in(self._next_rows())
+        tol = self.stopping.tol
+        target, outside = tol / 2, 1.0
+        while True:
+            size = len(self.core)
+            reached = self._solve(max(target, min(LEVEL_TOLERANCE, 0.1 * outside)))
+            slack = self._take_in(self.scan.may_have_slack(self.core))
+            outside = 0.5 * slack / self.core.primal()
+            gap = self._gap(slack)
+            self._trace(gap)
+            if gap <= tol:
+                self.certificate = self._certificate()
+                if self.certificate.gap <= tol:
+                    return Status.converged
+            if gap <= tol or not reached or (outside == 0.0 and len(self.core) <= size):
+                if self.core.matrix.dtype == np.float64 and target < 1e-3 * tol:
+                    return Status.stalled
+                target = self._look_closer(target)
+
+    def _look_closer(self, target: float) -> float:
+        """Roundings or a loose solution hide what is left of the gap."""
+        if self.core.matrix.dtype == np.float32:
+            self.core = self.core.with_precision(np.float64)
+            return target
+        return target / 10
+
+    def _next_rows(self) -> Ints:
+        """The next level's: levels grow by a factor up to the number of rows."""
+        level = self.problem.size
+        while level > max(GROWTH * self.seen, FIRST_LEVEL):
+            level = -(-level // GROWTH)
+        rows = self.order[self.seen : level]
+        self.seen = level
+        known = np.zeros(self.problem.size, dtype=bool)
+        known[self.core.rows] = True
+        return rows[~known[rows]]
+
+    def _take_in(self, rows: Ints, *, everything: bool = False) -> float:
+        """Looks at rows, and takes in those that matter; the sum of their C_i slack_i^2."""
+        began, core, problem = time.perf_counter(), self.core, self.problem
+        margins = np.zeros(len(rows)) if everything else self.scan.evaluate(rows, core)
+        near = margins < 1.0 + NEARBY
+        slack = np.maximum(0.0, 1.0 - margins)
+        keep = (core.coefficients != 0) | (core.margins < 1.0 + NEARBY)
+        self.scan.remember(core.rows[~keep], core.margins[~keep])
+        core.change(keep, rows[near], margins[near])
+        values = problem.size * (1 + int(np.count_nonzero(core.coefficients)))
+        self.reserve = 2.5 * values * self.scan.seconds_of_a_value
+        self.scan_seconds += time.perf_counter() - began
+        return float((slack**2 / problem.ridge[rows]).sum())
+
+    def _solve(self, tolerance: float) -> bool:
+        """Solves on the core set; whether its gap came within the tolerance."""
+        began, core = time.perf_counter(), self.core
+        before = core.coefficients, core.margins
+        self._step_begins()
+        try:
+            return self._descend(tolerance) or self._newton().converge(tolerance)
+        except IndefiniteKernelError:
+            return False
+        finally:
+            change, of_margins = core.coefficients - before[0], core.margins - before[1]
+            self.scan.moved(math.sqrt(max(0.0, float(change @ of_margins))))
+            self.solve_seconds += time.perf_counter() - began
+
+    def _descend(self, tolerance: float) -> bool:
+        core = self.core
+        if len(core) > SMALL:
+            return False
+        core.clip()
+        return descend(core, tolerance, STEPS_PER_ROW * len(core))
+
+    def _newton(self) -> Newton:
+        return Newton(self.core, self.rng, self.check_time, self._step_begins)
+
+    def _step_begins(self) -> None:
+        self.check_time()
+        if self.iteration == self.stopping.max_iter:
+            raise OutOfIterationsError
+        self.iteration += 1
+        self._trace(math.nan)
+
+    # ---------------------------------------------------------------------------- clock and values
+
+    def check_time(self) -> None:
+        limit = self.stopping.max_time
+        if limit is not None and time.perf_counter() - self.began + self.reserve >= limit:
+            raise OutOfTimeError
+
+    def _gap(self, slack_outside: float) -> float:
+        """On the rows seen: the core set and what the others add to P."""
+        core = self.core
+        return 1.0 - core.dual() / (core.primal() + 0.5 * slack_outside)
+
+    def _trace(self, gap: float) -> None:
+        core, work = self.core, self.problem.work
+        dual, active = core.dual(), int(np.count_nonzero(core.coefficients))
+        objective = 0.5 / dual if dual > 0 else self.problem.delta2
+        self.most_active = max(self.most_active, active)
+        row = TraceRow(
+            self.iteration,
+            time.perf_counter() - self.began,
+            objective,
+            gap,
+            math.sqrt(max(0.0, self.problem.delta2 - objective)),
+            active,
+            work.evaluations,
+            rows_seen=self.seen,
+            working_set=len(core),
+            core_gap=core.gap(),
+            scan_seconds=self.scan_seconds,
+            solve_seconds=self.solve_seconds,
+            kernel_seconds=work.seconds,
+        )
+        self.trace.append(row)
+        self.report(row)
+
+    def _certificate(self) -> Certificate:
+        """In double precision, on the rows that are not certain to have no slack."""
+        rows, weights = self._point()
+        others = np.setdiff1d(self.scan.may_have_slack(self.core), rows, assume_unique=True)
+        return self.problem.certificate(rows, weights, others)
+
+    def _point(self) -> tuple[Ints, Floats]:
+        """The support and its weights on the simplex."""
+        places = np.flatnonzero(self.core.coefficients)
+        weights = self.core.coefficients[places]
+        return self.core.rows[places], weights / weights.sum()
+
+    def result(self, status: Status) -> Result:
+        """With the certificate of where the run ended."""
+        self.stopping = Stopping(self.stopping.tol)  # the certificate takes the time it takes
+        if not self.core.coefficients.any():
+            self._choose_any_point()
+        if status is Status.converged and self.certificate:
+            certificate = self.certificate
+        else:
+            self.scan.evaluate(self.scan.may_have_slack(self.core), self.core)
+            certificate = self._certificate()
+        if certificate.gap <= self.stopping.tol:
+            status = Status.converged
+        rows, weights = self._point()
+        self._trace(certificate.gap)
+        return Result(
+            rows,
+            weights,
+            certificate,
+            status,
+            self.iteration,
+            time.perf_counter() - self.began,
+            self.trace,
+            (self.most_active, len(rows)),
+        )
+
+    def _choose_any_point(self) -> None:
+        """One row of each class, where there was no time for anything else."""
+        signs = self.problem.signs
+        rows = np.array([signs.argmax(), signs.argmin()])
+        self.core.change(np.zeros(len(self.core), dtype=bool), rows, np.zeros(2))
+        self.core.move_to(1.0 / self.problem.diagonal[rows])
