@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .table import Table, column_name, table_of_columns, target_column
 
 _ROWS_OF_PIECE = 8192
+_Record: TypeAlias = tuple[int, list[str]]  # line number and cells
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
@@ -52,8 +53,8 @@ def read(
     return table_of_columns(values, target=chosen, dtype=dtype)
 
 
-def _records(text: io.TextIOWrapper, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Line number and cells of each record; lines without anything are left out."""
+def _records(text: io.TextIOWrapper, delimiter: str) -> Iterator[_Record]:
+    """Each record; lines without anything are left out."""
     reader = csv.reader(text, delimiter=delimiter, skipinitialspace=True, strict=True)
     try:
         for cells in reader:
@@ -80,7 +81,7 @@ def _numbered(cells: list[str]) -> list[str]:
     return [f"column {k + 1}" for k in range(len(cells))]
 
 
-def _add(columns: list[_Column], records: list[tuple[int, list[str]]]) -> None:
+def _add(columns: list[_Column], records: list[_Record]) -> None:
     for line, cells in records:
         if len(cells) != len(columns):
             raise ValueError(
@@ -88,10 +89,9 @@ def _add(columns: list[_Column], records: list[tuple[int, list[str]]]) -> None:
                 f"{','.join(cells)[:60]!r}"
             )
     lines = [line for line, _ in records]
-    for column, cells in zip(
-        columns, zip(*(cells for _, cells in records), strict=True), strict=True
-    ):
-        column.add(lines, cells)
+    by_column = zip(*(cells for _, cells in records), strict=True)
+    for column, values in zip(columns, by_column, strict=True):
+        column.add(lines, values)
 
 
 class _Column:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from ..rows import BREAK_EVEN_DENSITY
-from .table import Columns, Table, cast, shown
+from .table import Columns, Table, cast, compact, shown
 
 Scale = Literal["standard", "minmax", "none"]
 
@@ -29,7 +29,8 @@ class Preparation:
     scale : {"standard", "minmax", "none"}
         "standard" subtracts the mean of a column and divides by its standard deviation; "minmax"
         maps it to 0..1. Sparse rows stay sparse: there "standard" only divides by the standard
-        deviation, and "minmax" by the largest absolute value. One-hot columns are not scaled.
+        deviation, and "minmax" by the largest absolute value. Rows count as sparse when most of
+        their values are zero; others become an array. One-hot columns are not scaled.
 
     Attributes
     ----------
@@ -48,6 +49,8 @@ class Preparation:
         self.n_columns = 0
         self.feature_names: tuple[str, ...] | None = None
         self.categories: dict[str, tuple[str, ...]] = {}
+        # A LIBSVM file of few zeros is dense data in sparse clothes.
+        self._is_dense = True
         # Of the columns of numbers: x becomes (x - shift) / divisor.
         self._shift: NDArray[np.float64] | None = None
         self._divisor: NDArray[np.float64] | None = None
@@ -62,7 +65,8 @@ class Preparation:
         columns = table.X if isinstance(table.X, dict) else {}
         self.categories = {name: tuple(sorted(set(columns[name]))) for name in table.categorical}
         self._shift = self._divisor = None
-        numbers = _numbers_of(columns, self.categories) if columns else table.X
+        numbers = _numbers_of(columns, self.categories) if columns else compact(table.X)
+        self._is_dense = not scipy.sparse.issparse(numbers)
         if self.scale != "none" and numbers.shape[1]:
             self._shift, self._divisor = _moments(numbers, self.scale)
         return self
@@ -115,6 +119,7 @@ class Preparation:
             "n_columns": self.n_columns,
             "feature_names": None if self.feature_names is None else list(self.feature_names),
             "categories": {name: list(some) for name, some in self.categories.items()},
+            "is_dense": self._is_dense,
             "shift": None if self._shift is None else self._shift.tolist(),
             "divisor": None if self._divisor is None else self._divisor.tolist(),
         }
@@ -122,14 +127,16 @@ class Preparation:
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Preparation:
         """The inverse of `to_dict`."""
-        expected = {"scale", "n_columns", "feature_names", "categories", "shift", "divisor"}
+        made = cls()
+        expected = made.to_dict().keys()
         if not isinstance(saved, dict) or saved.keys() != expected:
-            raise ValueError(f"a saved Preparation must have the keys {sorted(expected)}")
+            raise ValueError(f"a saved Preparation must have the keys {', '.join(expected)}")
         made = cls(saved["scale"])
         names = saved["feature_names"]
         made.n_columns = saved["n_columns"]
         made.feature_names = None if names is None else tuple(names)
         made.categories = {name: tuple(some) for name, some in saved["categories"].items()}
+        made._is_dense = bool(saved["is_dense"])
         made._shift = _saved_numbers(saved["shift"])
         made._divisor = _saved_numbers(saved["divisor"])
         made._check()
@@ -201,16 +208,14 @@ class Preparation:
             if table.feature_names != self.feature_names:
                 place = {name: k for k, name in enumerate(table.feature_names)}
                 X = X[:, [place[name] for name in self.feature_names]]
-        is_sparse = scipy.sparse.issparse(X)
-        if is_sparse and X.shape[1] < self.n_columns:  # LIBSVM text may lack the last features
-            return scipy.sparse.csr_array(
-                (X.data, X.indices, X.indptr), shape=(X.shape[0], self.n_columns)
-            )
+        if scipy.sparse.issparse(X):
+            width = max(X.shape[1], self.n_columns)  # LIBSVM text may lack the last features
+            X = scipy.sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
         if X.shape[1] != self.n_columns:
             raise ValueError(
                 f"expected {self.n_columns} features as in the training table, got {X.shape[1]}"
             )
-        return X
+        return X.toarray() if self._is_dense and scipy.sparse.issparse(X) else X
 
     # ----------------------------------------------------------------------------------- matrix
 
@@ -218,11 +223,8 @@ class Preparation:
         if self._divisor is None:
             return X
         if scipy.sparse.issparse(X):
-            if self._shift is not None:
-                X = X.toarray()  # learnt from dense rows
-            else:
-                data = cast(X.data / self._divisor[X.indices], X.dtype, "a scaled value")
-                return scipy.sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
+            data = cast(X.data / self._divisor[X.indices], X.dtype, "a scaled value")
+            return scipy.sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
         scaled = np.empty_like(X)
         shift = 0.0 if self._shift is None else self._shift
         for begin in range(0, len(X), _ROWS_OF_BLOCK):

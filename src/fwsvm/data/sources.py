@@ -79,9 +79,9 @@ def _release(stream: io.BufferedReader, raw: Any) -> None:
 def recognise(stream: io.BufferedReader, name: str) -> str:
     """One of FORMATS, by the first bytes, the ending of the name, or the first lines."""
     head = stream.peek(_PEEKED)
-    for magic, kind in _MAGIC.items():
+    for magic, binary in _MAGIC.items():
         if head.startswith(magic):
-            return kind
+            return binary
     ending = _ending(name)
     if ending in ("parquet", "arrow", "npz"):
         raise ValueError(f"{name} ends like {ending} data but does not begin like it")

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
+
+from ..rows import BREAK_EVEN_DENSITY
 
 # Columns as read: numbers as floats, categories as objects (str).
 Columns: TypeAlias = dict[str, NDArray[Any]]
@@ -114,3 +117,10 @@ def column_name(names: list[str], column: str | int) -> str:
 def shown(names: list[str]) -> str:
     """A list of names, cut where it is long."""
     return ", ".join(map(repr, names[:12])) + (f" and {len(names) - 12} more" * (len(names) > 12))
+
+
+def compact(X: Any) -> Any:
+    """CSR rows as an array where so few values are zero that CSR only costs."""
+    if not scipy.sparse.issparse(X) or X.nnz < BREAK_EVEN_DENSITY * X.shape[0] * X.shape[1]:
+        return X
+    return X.toarray()
