@@ -12,7 +12,7 @@ namespace fwsvm {
 namespace {
 
 constexpr int64_t largest_index = std::numeric_limits<int32_t>::max() - 1;
-constexpr double largest_exact_integer = 9007199254740992.0;  // 2^53
+constexpr double beyond_exact_integers = 9007199254740992.0;  // 2^53
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
@@ -111,8 +111,8 @@ template <class T> void LibsvmParser<T>::parse_label(const char* begin, const ch
     const bool is_whole_token = label.end == end || is_blank(*label.end);
     if (label.kind != DecimalKind::finite || !is_whole_token) fail(begin, end, "a finite number as the label");
     const auto is_digit_or_sign = [](char c) { return (c >= '0' && c <= '9') || c == '-' || c == '+'; };
-    if (std::fabs(label.value) > largest_exact_integer && std::all_of(begin, label.end, is_digit_or_sign))
-        fail(begin, end, "an integer label up to 2^53, which is held exactly");
+    if (std::fabs(label.value) >= beyond_exact_integers && std::all_of(begin, label.end, is_digit_or_sign))
+        fail(begin, end, "an integer label below 2^53, which is held exactly");
     rows_.labels.push_back(label.value);
 }
 

@@ -9,6 +9,7 @@ import lzma
 import os
 import re
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePath
@@ -52,28 +53,53 @@ def opened(source: Source) -> Iterator[tuple[io.BufferedReader, str]]:
             raw, name = stack.enter_context(Path(source).open("rb")), os.fspath(source)
         else:
             raw, name = source, str(getattr(source, "name", "stream"))
-        stream = _buffered(raw)
-        stack.callback(_release, stream, raw)
-        head = stream.peek(6)
-        unpack = next((u for magic, u in _PACKED.items() if head.startswith(magic)), None)
-        if unpack is not None:
-            unpacked = stack.enter_context(unpack(stream))
-            stream = _buffered(unpacked)
-            stack.callback(_release, stream, unpacked)
         try:
+            stream: io.BufferedReader = io.BufferedReader(_Borrowed(raw, name), _PEEKED)
+            head = stream.peek(6)
+            unpack = next((u for magic, u in _PACKED.items() if head.startswith(magic)), None)
+            if unpack is not None:
+                unpacked = stack.enter_context(unpack(stream))
+                stream = io.BufferedReader(_Borrowed(unpacked, name), _PEEKED)
             yield stream, name
-        except (EOFError, gzip.BadGzipFile, lzma.LZMAError) as error:
+        except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+            if getattr(error, "errno", None) is not None:
+                raise  # of the machine, not of the packed data
             raise ValueError(f"{name} is damaged or cut short: {error}") from error
 
 
-def _buffered(raw: Any) -> io.BufferedReader:
-    return io.BufferedReader(raw, _PEEKED)
+class _Borrowed(io.RawIOBase):
+    """Anything that has ``read``, as a raw stream; closing it leaves the other open."""
 
+    def __init__(self, stream: Any, name: str) -> None:
+        self.stream, self.name = stream, name
 
-def _release(stream: io.BufferedReader, raw: Any) -> None:
-    """Leaves the caller's stream open."""
-    if not raw.closed:
-        stream.detach()
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fills the buffer unless the end comes, so that a look at the begin of a pipe sees enough."""
+        filled = 0
+        while filled < len(buffer):
+            piece = self.stream.read(len(buffer) - filled)
+            if not isinstance(piece, bytes | bytearray):
+                raise TypeError(
+                    f"{self.name} must be a binary stream. Got one whose read() returns "
+                    f"{type(piece).__name__} instead; open files with mode 'rb'."
+                )
+            if not piece:
+                break
+            buffer[filled : filled + len(piece)] = piece
+            filled += len(piece)
+        return filled
+
+    def seekable(self) -> bool:
+        return bool(hasattr(self.stream, "seekable") and self.stream.seekable())
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return int(self.stream.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self.stream.tell())
 
 
 def recognise(stream: io.BufferedReader, name: str) -> str:
