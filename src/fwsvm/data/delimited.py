@@ -5,17 +5,30 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .table import Table, column_name, table_of_columns, target_column
+from . import arrow_text
+from .table import Columns, Table, column_name, table_of_columns, target_column
 
 _ROWS_OF_PIECE = 8192
 _Record: TypeAlias = tuple[int, list[str]]  # line number and cells
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """What the first line says."""
+
+    names: list[str]
+    target: str | None
+    as_categories: set[str]
+    header_lines: int
 
 
 def read(
@@ -28,9 +41,9 @@ def read(
     dtype: np.dtype[Any],
 ) -> Table:
     """The table of a file whose first line is a header unless it holds a number."""
-    text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-    records = _records(text, _DELIMITERS[form])
-    try:
+
+    def begun(text: io.TextIOWrapper) -> tuple[_Layout, Iterator[_Record]]:
+        records = _records(text, _DELIMITERS[form])
         line, first = next(records, (0, list[str]()))
         if not first:
             raise ValueError("expected at least one row, the file is empty")
@@ -38,19 +51,49 @@ def read(
         names = _checked_names(first) if has_header else _numbered(first)
         chosen = target_column(names, target, optional=optional)
         as_categories = {column_name(names, column) for column in categorical}
-        columns = [_Column(name, name in as_categories) for name in names]
-        if not has_header:
-            _add(columns, [(line, first)])
-        while piece := list(islice(records, _ROWS_OF_PIECE)):
-            _add(columns, piece)
+        layout = _Layout(names, chosen, as_categories, line if has_header else 0)
+        return layout, records if has_header else chain([(line, first)], records)
+
+    columns = None
+    if stream.seekable():
+        begin = stream.tell()
+        with _decoded(stream) as text:
+            layout, _ = begun(text)
+        stream.seek(begin)
+        columns = arrow_text.columns(
+            stream,
+            delimiter=_DELIMITERS[form],
+            names=layout.names,
+            skipped_lines=layout.header_lines,
+            as_categories=layout.as_categories,
+        )
+        stream.seek(begin)
+    if columns is None:
+        with _decoded(stream) as text:
+            layout, records = begun(text)
+            columns = _columns(layout, records)
+    return table_of_columns(columns, target=layout.target, dtype=dtype)
+
+
+@contextmanager
+def _decoded(stream: io.BufferedReader) -> Iterator[io.TextIOWrapper]:
+    text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+    try:
+        yield text
     except UnicodeDecodeError as error:
         raise ValueError(f"expected UTF-8 text: {error}") from None
     finally:
         text.detach()
+
+
+def _columns(layout: _Layout, records: Iterator[_Record]) -> Columns:
+    """The careful way: each cell is looked at, and what is wrong with it said."""
+    columns = [_Column(name, name in layout.as_categories) for name in layout.names]
+    while piece := list(islice(records, _ROWS_OF_PIECE)):
+        _add(columns, piece)
     if not columns[0].parts:
         raise ValueError("expected rows below the header, there are none")
-    values = {column.name: np.concatenate(column.parts) for column in columns}
-    return table_of_columns(values, target=chosen, dtype=dtype)
+    return {column.name: np.concatenate(column.parts) for column in columns}
 
 
 def _records(text: io.TextIOWrapper, delimiter: str) -> Iterator[_Record]:

@@ -54,12 +54,13 @@ def opened(source: Source) -> Iterator[tuple[io.BufferedReader, str]]:
         else:
             raw, name = source, str(getattr(source, "name", "stream"))
         try:
-            stream: io.BufferedReader = io.BufferedReader(_Borrowed(raw, name), _PEEKED)
+            can_seek = bool(hasattr(raw, "seekable") and raw.seekable())
+            stream = _buffered(raw, name, can_seek)
             head = stream.peek(6)
             unpack = next((u for magic, u in _PACKED.items() if head.startswith(magic)), None)
             if unpack is not None:
                 unpacked = stack.enter_context(unpack(stream))
-                stream = io.BufferedReader(_Borrowed(unpacked, name), _PEEKED)
+                stream = _buffered(unpacked, name, can_seek)  # it says it can without the other
             yield stream, name
         except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
             if getattr(error, "errno", None) is not None:
@@ -67,17 +68,21 @@ def opened(source: Source) -> Iterator[tuple[io.BufferedReader, str]]:
             raise ValueError(f"{name} is damaged or cut short: {error}") from error
 
 
+def _buffered(raw: Any, name: str, can_seek: bool) -> io.BufferedReader:
+    return io.BufferedReader(_Borrowed(raw, name, can_seek), _PEEKED)
+
+
 class _Borrowed(io.RawIOBase):
     """Anything that has ``read``, as a raw stream; closing it leaves the other open."""
 
-    def __init__(self, stream: Any, name: str) -> None:
-        self.stream, self.name = stream, name
+    def __init__(self, stream: Any, name: str, can_seek: bool) -> None:
+        self.stream, self.name, self.can_seek = stream, name, can_seek
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fills the buffer unless the end comes, so that a look at the begin of a pipe sees enough."""
+        """Fills the buffer unless the end comes: a look at the begin of a pipe sees enough."""
         filled = 0
         while filled < len(buffer):
             piece = self.stream.read(len(buffer) - filled)
@@ -93,7 +98,7 @@ class _Borrowed(io.RawIOBase):
         return filled
 
     def seekable(self) -> bool:
-        return bool(hasattr(self.stream, "seekable") and self.stream.seekable())
+        return self.can_seek
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         return int(self.stream.seek(offset, whence))
