@@ -71,5 +71,6 @@ def _values(column: Any, as_category: bool) -> NDArray[Any]:
     doubtful = _NOT_PLAIN if as_category else f"{_NOT_PLAIN}|{_LIKE_A_NUMBER}"
     if compute.any(compute.match_substring_regex(categories, doubtful)).as_py():
         raise _DoubtError
-    values: NDArray[Any] = np.array(categories.to_pylist(), dtype=object)
-    return values[encoded.indices.to_numpy()]
+    codes: NDArray[Any] = encoded.indices.to_numpy()
+    values: NDArray[Any] = np.array(categories.to_pylist(), dtype=object)[codes]
+    return values

@@ -17,8 +17,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ..data.table import compact
-from .download import Progress, download
 from .registry import Part, Split, available, content_checksum, part_of, read_checked
+from .transfer import Progress, download
 
 __all__ = ["Part", "available", "cache_folder", "content_checksum", "fetch", "find", "load"]
 

@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -31,8 +32,8 @@ def download(
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     left = path.with_name(path.name + ".part")
-    # Two processes may want the same file: what is left belongs to the first one to rename it.
-    own = path.with_name(f"{path.name}.part-{os.getpid()}")
+    # Others may want the same file now: what is left belongs to the first one to rename it.
+    own = path.with_name(f"{path.name}.part-{uuid.uuid4().hex}")
     with suppress(FileNotFoundError):
         left.rename(own)
     try:
@@ -40,13 +41,14 @@ def download(
         check(own)
         own.replace(path)
     except ValueError as error:
-        own.unlink()
+        own.unlink(missing_ok=True)
         raise ValueError(
             f"what came from {url} is not what was expected, and was removed: {error}"
         ) from error
     finally:
-        if own.exists():
+        if own.exists() and own.stat().st_size:
             own.replace(left)
+        own.unlink(missing_ok=True)
 
 
 def _get(url: str, own: Path, progress: Progress) -> None:
@@ -86,10 +88,11 @@ def _attempt(url: str, own: Path, progress: Progress) -> None:
                     file.write(piece)
                     have += len(piece)
                     progress(have, total)
-        finally:
+            if total is not None and have < total:
+                raise ConnectionError(f"the connection was cut after {have} of {total} bytes")
+        except BaseException:  # Ctrl-C, too
             _remember_version(own, response.headers.get("Last-Modified"))
-    if total is not None and have < total:
-        raise ConnectionError(f"the connection was cut after {have} of {total} bytes")
+            raise
 
 
 def _remember_version(own: Path, last_modified: str | None) -> None:
