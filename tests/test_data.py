@@ -17,7 +17,7 @@ import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from processes import run_python
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
@@ -161,6 +161,10 @@ def test_arguments_that_are_refused():
         read(io.BytesIO(CSV), format="excel")
     with pytest.raises(ValueError, match=r"dtype must be float32 or float64\. Got int64"):
         read(io.BytesIO(CSV), dtype=np.int64)
+    with pytest.raises(ValueError, match="begins each line with the target, got target='y'"):
+        read(io.BytesIO(b"1 1:1"), target="y")
+    with pytest.raises(ValueError, match="libsvm has no columns of categories"):
+        read(io.BytesIO(b"1 1:1"), categorical=[0])
     with pytest.raises(TypeError, match="must be a binary stream"):
         read(io.StringIO("1 1:1"))
 
@@ -252,8 +256,12 @@ class TestDelimited:
         with pytest.raises(ValueError, match="expected at least one column besides the target"):
             self.read(b"y\n1\n", target="y")
 
+    def test_only_a_header_of_categories(self):
+        with pytest.raises(ValueError, match="expected rows below the header, there are none"):
+            self.read(b"a,b\n", categorical=["a", "b"])
+
     def test_a_number_late_in_a_long_column_is_not_lost(self):
-        words = [b"word"] * 20_000
+        words = [b"word", b'"two words"'] * 10_000
         words[12_345] = b"7"
         with pytest.raises(ValueError, match=r"'word' in line 2, '7' in line 12347"):
             self.read(b"a,b\n" + b"".join(b"1,%s\n" % word for word in words))
@@ -267,6 +275,7 @@ CELLS = st.sampled_from(["1", "-2.5", "red", "", " 3", "nan", "1_0", '"q', "é",
     categorical=st.booleans(),
 )
 @settings(max_examples=200)
+@example([["1", "1"], ["1", '"q']], True)
 def test_pyarrow_changes_nothing(rows, categorical):
     text = "\n".join(map(",".join, rows)).encode()
 
@@ -554,6 +563,13 @@ def test_saved_and_read_again_it_does_the_same(scale, table):
         {"shift": [0.0]},
         {"divisor": [0.0, 1.0]},
         {"divisor": [float("nan"), 1.0]},
+        {"divisor": [None, 1.0]},
+        {"divisor": "1"},
+        {"n_columns": "3"},
+        {"feature_names": 3},
+        {"feature_names": ["size", "colour", 3]},
+        {"categories": ["colour"]},
+        {"categories": {"colour": "red"}},
     ],
 )
 def test_an_altered_preparation_is_refused(change):

@@ -237,7 +237,7 @@ def test_blocks_are_the_table_in_pieces(rows_per_block):
 def test_blocks_refuse_what_cannot_be_read_so():
     with pytest.raises(ValueError, match=r"rows_per_block must be at least 1\. Got 0"):
         read_blocks(io.BytesIO(b"1 1:1"), 0)
-    with pytest.raises(ValueError, match="blocks are read from LIBSVM text only, and this is csv"):
+    with pytest.raises(ValueError, match="only LIBSVM text is read in blocks, and this is csv"):
         next(read_blocks(io.BytesIO(b"a,b\n1,2\n"), 5))
     blocks = read_blocks(io.BytesIO(b"1 1:1\n1 1:1\n1 1:x\n"), 1)
     assert next(blocks).n_rows == 1
@@ -245,10 +245,8 @@ def test_blocks_refuse_what_cannot_be_read_so():
         list(blocks)
 
 
-def test_real_data_as_scikit_learn_reads_it(real_data):
-    from fwsvm import datasets
-
+def test_real_data_as_scikit_learn_reads_it(real_data, data_folder):
     X, y = real_data("w8a")
-    table = read(datasets.find("w8a"))
+    table = read(data_folder / "w8a.xz")
     assert (table.X != X).nnz == 0
     np.testing.assert_array_equal(table.y, y)

@@ -42,11 +42,14 @@ def columns(
         table = csv.read_csv(
             stream,
             read_options=csv.ReadOptions(column_names=names, skip_rows=skipped_lines),
-            parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            # So quotes stay in the values: those around a whole value are taken off below.
+            parse_options=csv.ParseOptions(delimiter=delimiter, quote_char=False),
             convert_options=csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pyarrow.string()), null_values=[]
             ),
         )
+        if not table.num_rows:
+            return None
         return {name: _values(table[name], name in as_categories) for name in names}
     except (pyarrow.ArrowInvalid, _DoubtError):
         return None
@@ -63,11 +66,11 @@ def _values(column: Any, as_category: bool) -> NDArray[Any]:
         except pyarrow.ArrowInvalid:
             pass
         else:
-            if not len(numbers) or not np.isfinite(numbers).all():
+            if not np.isfinite(numbers).all():
                 raise _DoubtError
             return numbers
-    encoded = column.combine_chunks().dictionary_encode()
-    categories = encoded.dictionary
+    encoded = column.dictionary_encode().combine_chunks()
+    categories = compute.replace_substring_regex(encoded.dictionary, r'^"([^"]*)"$', r"\1")
     doubtful = _NOT_PLAIN if as_category else f"{_NOT_PLAIN}|{_LIKE_A_NUMBER}"
     if compute.any(compute.match_substring_regex(categories, doubtful)).as_py():
         raise _DoubtError

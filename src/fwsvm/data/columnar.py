@@ -30,6 +30,7 @@ def read(
         ) from None
     try:
         table = _table(stream, form)
+        table.validate(full=True)  # an altered file may hold offsets out of range
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError(f"damaged, cut short, or not {form}: {error}") from error
     names = list(table.column_names)

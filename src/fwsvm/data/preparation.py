@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Literal, Self, get_args
 from warnings import warn
 
@@ -15,7 +16,7 @@ from .table import Columns, Table, cast, compact, shown
 
 Scale = Literal["standard", "minmax", "none"]
 
-_ROWS_OF_BLOCK = 4096
+_ROWS_OF_BLOCK = 16384
 
 
 class Preparation:
@@ -127,22 +128,26 @@ class Preparation:
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Preparation:
         """The inverse of `to_dict`."""
-        made = cls()
-        expected = made.to_dict().keys()
+        expected = cls().to_dict().keys()
         if not isinstance(saved, dict) or saved.keys() != expected:
             raise ValueError(f"a saved Preparation must have the keys {', '.join(expected)}")
         made = cls(saved["scale"])
         names = saved["feature_names"]
-        made.n_columns = saved["n_columns"]
-        made.feature_names = None if names is None else tuple(names)
-        made.categories = {name: tuple(some) for name, some in saved["categories"].items()}
-        made._is_dense = bool(saved["is_dense"])
-        made._shift = _saved_numbers(saved["shift"])
-        made._divisor = _saved_numbers(saved["divisor"])
+        try:
+            made.n_columns = operator.index(saved["n_columns"])
+            made.feature_names = None if names is None else _saved_names(names)
+            some = saved["categories"].items()
+            made.categories = {name: _saved_names(values) for name, values in some}
+            made._is_dense = bool(saved["is_dense"])
+            made._shift = _saved_numbers(saved["shift"])
+            made._divisor = _saved_numbers(saved["divisor"])
+        except (AttributeError, TypeError) as error:
+            raise ValueError(f"a saved Preparation must hold what to_dict gave: {error}") from error
         made._check()
         return made
 
     def _check(self) -> None:
+        """What was saved must agree with itself."""
         n_numbers = self.n_columns - len(self.categories)
         names = self.feature_names
         is_consistent = (
@@ -285,14 +290,21 @@ def _numbers_of(columns: Columns, categories: dict[str, tuple[str, ...]]) -> NDA
 
 def _moments(X: Any, scale: Scale) -> tuple[NDArray[np.float64] | None, NDArray[np.float64]]:
     """Shift and divisor of each column; sparse columns are not shifted."""
-    if scipy.sparse.issparse(X):
-        scaler = MaxAbsScaler() if scale == "minmax" else StandardScaler(with_mean=False)
-        return None, np.asarray(scaler.fit(X).scale_, dtype=np.float64)
-    if scale == "minmax":
+    is_sparse = scipy.sparse.issparse(X)
+    if scale == "minmax" and not is_sparse:
         low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
         return low, np.where(high > low, high - low, 1.0)
-    fitted = StandardScaler().fit(X)
-    return np.asarray(fitted.mean_, dtype=np.float64), np.asarray(fitted.scale_, dtype=np.float64)
+    scaler = MaxAbsScaler() if scale == "minmax" else StandardScaler(with_mean=not is_sparse)
+    for begin in range(0, X.shape[0], _ROWS_OF_BLOCK):  # the scaler makes float64 copies
+        scaler.partial_fit(X[begin : begin + _ROWS_OF_BLOCK])
+    shift = None if is_sparse else np.asarray(scaler.mean_, dtype=np.float64)
+    return shift, np.asarray(scaler.scale_, dtype=np.float64)
+
+
+def _saved_names(saved: Any) -> tuple[str, ...]:
+    if not isinstance(saved, list) or not all(isinstance(name, str) for name in saved):
+        raise TypeError(f"expected a list of strings, got {saved!r}")
+    return tuple(saved)
 
 
 def _saved_numbers(saved: Any) -> NDArray[np.float64] | None:

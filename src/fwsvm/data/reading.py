@@ -36,7 +36,8 @@ def read(
     format : {"libsvm", "csv", "tsv", "parquet", "arrow", "npz"}, optional
         By default told by the content and the ending of the name.
     n_features : int, optional
-        Columns of LIBSVM text, which may lack the last ones; an index beyond is an error.
+        Columns of LIBSVM text, which may lack the last ones; an index beyond is an error. Other
+        formats say themselves how many there are.
     dtype : float32 or float64
         Type of the features. A number beyond its range is an error.
     zero_based : bool
@@ -55,6 +56,12 @@ def read(
         raise ValueError(f"format must be one of {', '.join(FORMATS)}. Got {format!r} instead.")
     with opened(source) as (stream, name):
         form = recognise(stream, name) if format is None else format
+        if form in ("libsvm", "npz") and categorical:
+            raise ValueError(f"{name}: {form} has no columns of categories, got {categorical!r}")
+        if form == "libsvm" and target is not None and not target_optional:
+            raise ValueError(
+                f"{name}: LIBSVM text begins each line with the target, got target={target!r}"
+            )
         if form == "libsvm":
             parts = libsvm.blocks(
                 stream,
@@ -85,6 +92,7 @@ def read_blocks(
     source: Source,
     rows_per_block: int,
     *,
+    format: str | None = None,
     n_features: int | None = None,
     dtype: DTypeLike = np.float32,
     zero_based: bool = False,
@@ -97,28 +105,22 @@ def read_blocks(
     kind = _checked_dtype(dtype)
     if rows_per_block < 1:
         raise ValueError(f"rows_per_block must be at least 1. Got {rows_per_block} instead.")
-    return _blocks(source, rows_per_block, n_features, kind, zero_based)
 
+    def blocks() -> Iterator[Table]:
+        with opened(source) as (stream, name):
+            form = recognise(stream, name) if format is None else format
+            if form != "libsvm":
+                raise ValueError(f"{name}: only LIBSVM text is read in blocks, and this is {form}")
+            yield from libsvm.blocks(
+                stream,
+                name,
+                rows_per_block=rows_per_block,
+                n_features=n_features,
+                dtype=kind,
+                zero_based=zero_based,
+            )
 
-def _blocks(
-    source: Source,
-    rows_per_block: int,
-    n_features: int | None,
-    dtype: np.dtype[Any],
-    zero_based: bool,
-) -> Iterator[Table]:
-    with opened(source) as (stream, name):
-        form = recognise(stream, name)
-        if form != "libsvm":
-            raise ValueError(f"{name}: blocks are read from LIBSVM text only, and this is {form}")
-        yield from libsvm.blocks(
-            stream,
-            name,
-            rows_per_block=rows_per_block,
-            n_features=n_features,
-            dtype=dtype,
-            zero_based=zero_based,
-        )
+    return blocks()
 
 
 def _checked_dtype(dtype: DTypeLike) -> np.dtype[Any]:

@@ -39,7 +39,7 @@ _MAGIC = {
 _PACKED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 _PACKED_ENDINGS = (".gz", ".bz2", ".xz")
 _PEEKED = 1 << 16
-_LIBSVM_LINE = re.compile(rb"[^\s,:]+([ \t]+\d+:[^\s:,]+)+[ \t]*")
+_LIBSVM_LINE = re.compile(rb"[^\s,:]+([ \t]+(\d+|qid):[^\s:,]+)+[ \t]*")
 
 
 @contextmanager

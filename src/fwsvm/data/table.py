@@ -15,7 +15,7 @@ from ..rows import BREAK_EVEN_DENSITY
 Columns: TypeAlias = dict[str, NDArray[Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
     """Rows as they were read.
 

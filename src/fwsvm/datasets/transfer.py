@@ -17,7 +17,7 @@ from typing import Any
 
 Progress = Callable[[int, int | None], None]
 
-WAITS = (1.0, 2.0, 4.0, 8.0)  # seconds before each further attempt
+WAITS = (1.0, 2.0, 4.0)  # seconds before each further attempt
 TIMEOUT = 30.0
 _BYTES_OF_PIECE = 1 << 16
 
