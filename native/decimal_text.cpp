@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#if !defined(__cpp_lib_to_chars)
+#if defined(__cpp_lib_to_chars) && !defined(FWSVM_PLAIN_DECIMALS)
+#define FWSVM_HAS_FROM_CHARS  // of floating point: Apple's library has none
+#else
 #include <cstdlib>
 #include <locale.h>
 #include <string>
@@ -15,7 +17,7 @@
 namespace fwsvm {
 namespace {
 
-#if defined(__cpp_lib_to_chars)
+#if defined(FWSVM_HAS_FROM_CHARS)
 
 // Whether the first digit that is not zero stands for 1 or more.
 bool is_at_least_one(const char* begin, const char* end) {
@@ -39,7 +41,7 @@ double nearest_double(const char* begin, const char* end) {
     return is_at_least_one(begin, end) ? HUGE_VAL : 0.0;  // out of range is said of both ends
 }
 
-#else  // Apple's library has no from_chars of floating point
+#else
 
 double nearest_double(const char* begin, const char* end) {
     const std::string text(begin, end);
