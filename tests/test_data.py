@@ -205,6 +205,13 @@ class TestDelimited:
             expected(float(v)) if expected is int else expected(v) for v in labels.split()
         ]
 
+    def test_large_integer_targets_are_not_rounded(self):
+        text = b"x,y\n0,9007199254740993\n1,9007199254740992\n"
+        with pytest.raises(ValueError, match=r"targets from 2\^53 on .* categorical=\['y'\]"):
+            self.read(text, target="y")
+        y = self.read(text, target="y", categorical=["y"]).y
+        assert y.tolist() == ["9007199254740993", "9007199254740992"]
+
     def test_categories(self):
         table = self.read(b'size,colour,y\n1,red,0\n2, blue ,1\n3,"red",1\n', target="y")
         assert table.X["size"].tolist() == [1, 2, 3]
@@ -339,6 +346,16 @@ def test_columns_that_are_refused(columns, message):
         read(io.BytesIO(as_parquet(pyarrow.table(columns))))
 
 
+@pytest.mark.parametrize(
+    ("targets", "message"),
+    [([2**64 - 1], "must be within int64, got 18446744073709551615"), ([np.nan], "must be finite")],
+)
+def test_targets_that_are_refused(targets, message):
+    table = pyarrow.table({"a": [1], "y": np.array(targets)})
+    with pytest.raises(ValueError, match=message):
+        read(io.BytesIO(as_parquet(table)), target="y")
+
+
 @pytest.mark.parametrize("name", ["rows.parquet", "rows.arrow"])
 def test_missing_pyarrow_is_named(name, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
@@ -368,7 +385,7 @@ def test_npz():
         (as_npz(X=X[0]), "X must be a matrix of numbers, got 1 dimensions of float32"),
         (as_npz(X=[["a"]]), "X must be a matrix of numbers"),
         (as_npz(X=X, y=[1]), "expected 3 targets, one a row, got an array of"),
-        (as_npz(X=X, y=[1, np.inf, 2]), "the targets must be finite"),
+        (as_npz(X=X, y=[1, np.inf, 2]), "targets must be finite numbers"),
         (as_npz(X=[[1, np.nan]]), "X must hold finite numbers within float32"),
         (as_npz(X=np.array([[None]], dtype=object)), "allow_pickle"),
         (csr_as_npz(scipy.sparse.csc_array(X)), "expected a CSR matrix"),
@@ -433,6 +450,18 @@ def test_one_hot_in_place_of_the_column():
     assert preparation.output_names() == ("size", "colour=blue", "colour=red", "height")
     assert preparation.categorical == ("colour",)
     assert preparation.describe() == ["column 'colour': one-hot, 2 categories"]
+
+
+def test_columns_of_integers_are_scaled_as_numbers():
+    whole = {**TRAIN.X, "size": np.array([1, 2, 6])}
+    table = Table(whole, None, TRAIN.feature_names)
+    matrix = Preparation("minmax").fit(table).apply(table)
+    assert matrix[:, 0].tolist() == [0, 0.2, 1]
+    content = as_parquet(pyarrow.table({"size": [1, 2, 6], "colour": KINDS}))
+    table = read(io.BytesIO(content))
+    assert table.X["size"].dtype == np.float32
+    matrix = Preparation("minmax").fit(table).apply(table)
+    np.testing.assert_array_equal(matrix[:, 0], np.array([0, 0.2, 1], dtype=np.float32))
 
 
 def test_many_categories_become_sparse_rows():

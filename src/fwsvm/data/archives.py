@@ -29,8 +29,6 @@ def read(
         return Table(X, None)
     if y.shape != (X.shape[0],):
         raise ValueError(f"expected {X.shape[0]} targets, one a row, got an array of {y.shape}")
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise ValueError("the targets must be finite")
     return Table(X, integers_where_possible(y), target_name=target or "y")
 
 

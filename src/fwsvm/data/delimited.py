@@ -72,6 +72,8 @@ def read(
         with _decoded(stream) as text:
             layout, records = begun(text)
             columns = _columns(layout, records)
+    if layout.target is not None:
+        _check_integers(columns[layout.target], layout.target)
     return table_of_columns(columns, target=layout.target, dtype=dtype)
 
 
@@ -96,6 +98,15 @@ def _columns(layout: _Layout, records: Iterator[_Record]) -> Columns:
     return {column.name: np.concatenate(column.parts) for column in columns}
 
 
+def _check_integers(targets: NDArray[Any], name: str) -> None:
+    """Text was read as float64, which does not hold every large integer."""
+    if targets.dtype != object and (np.abs(targets) >= 2**53).any():
+        raise ValueError(
+            f"column {name!r}: targets from 2^53 on are not held exactly. If they are names of "
+            f"classes, read them as such with categorical=[{name!r}]."
+        )
+
+
 def _records(text: io.TextIOWrapper, delimiter: str) -> Iterator[_Record]:
     """Each record; lines without anything are left out."""
     reader = csv.reader(text, delimiter=delimiter, skipinitialspace=True, strict=True)
@@ -109,14 +120,16 @@ def _records(text: io.TextIOWrapper, delimiter: str) -> Iterator[_Record]:
 
 def _checked_names(cells: list[str]) -> list[str]:
     names = [cell.strip() for cell in cells]
+    seen: set[str] = set()
     for k, name in enumerate(names):
         if not name:
             raise ValueError(
                 f"column {k + 1} has no name in the header. Name it, or leave it out (pandas "
                 "writes the index so: use to_csv(..., index=False))."
             )
-        if name in names[:k]:
+        if name in seen:
             raise ValueError(f"the name {name!r} comes twice in the header")
+        seen.add(name)
     return names
 
 

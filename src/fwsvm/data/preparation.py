@@ -240,10 +240,9 @@ class Preparation:
     def _encoded(self, columns: Columns) -> Any:
         """One entry a row for each column of the table; CSR unless that fills the matrix anyway."""
         n_rows = len(next(iter(columns.values())))
-        dtype = next((c.dtype for c in columns.values() if c.dtype != object), np.dtype(np.float32))
-        places = np.empty((n_rows, len(columns)), dtype=np.int32)
-        values = np.ones((n_rows, len(columns)), dtype=dtype)
         numbers = self._scaled(_numbers_of(columns, self.categories))
+        places = np.empty((n_rows, len(columns)), dtype=np.int32)
+        values = np.ones((n_rows, len(columns)), dtype=numbers.dtype)
         begins = np.cumsum([0, *self._widths()])
         k_number = 0
         for k, (name, column) in enumerate(columns.items()):
@@ -256,7 +255,7 @@ class Preparation:
                 values[:, k] = numbers[:, k_number]
                 k_number += 1
         if len(columns) >= BREAK_EVEN_DENSITY * begins[-1]:
-            X = np.zeros((n_rows, int(begins[-1])), dtype=dtype)
+            X = np.zeros((n_rows, int(begins[-1])), dtype=numbers.dtype)
             np.put_along_axis(X, places, values, axis=1)
             return X
         starts = np.arange(0, places.size + 1, len(columns), dtype=np.int32)
@@ -285,7 +284,8 @@ def _numbers_of(columns: Columns, categories: dict[str, tuple[str, ...]]) -> NDA
     numbers = [values for name, values in columns.items() if name not in categories]
     if not numbers:
         return np.empty((len(next(iter(columns.values()))), 0), dtype=np.float32)
-    return np.column_stack(numbers)
+    stacked = np.column_stack(numbers)
+    return stacked.astype(np.result_type(stacked, np.float32), copy=False)
 
 
 def _moments(X: Any, scale: Scale) -> tuple[NDArray[np.float64] | None, NDArray[np.float64]]:

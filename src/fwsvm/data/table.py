@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..rows import BREAK_EVEN_DENSITY
 
-# Columns as read: numbers as floats, categories as objects (str).
+# Columns as read: numbers, or categories as objects (str).
 Columns: TypeAlias = dict[str, NDArray[Any]]
 
 
@@ -23,7 +23,7 @@ class Table:
     ----------
     X : ndarray, csr_array or dict
         A matrix of float32 or float64. Where a column holds categories, a dict instead: name of the
-        column to its values, floats or strings. `Preparation` makes the matrix of it.
+        column to its values, numbers of that type or strings. `Preparation` makes the matrix of it.
     y : ndarray or None
         Targets: int64 where all of them are integers, else float64, or strings.
     feature_names : tuple of str, or None
@@ -56,9 +56,15 @@ class Table:
 
 def integers_where_possible(values: NDArray[Any]) -> NDArray[Any]:
     """Numbers as int64 if that changes none of them, else as they are."""
+    if values.dtype.kind in "iub":
+        if values.dtype.kind == "u" and values.max(initial=0) > np.iinfo(np.int64).max:
+            raise ValueError(f"integer targets must be within int64, got {values.max()}")
+        return values.astype(np.int64)
     if values.dtype.kind != "f":
-        return values.astype(np.int64) if values.dtype.kind in "iub" else values
-    is_integer = (np.abs(values) <= 2**53) & (values == np.trunc(values))
+        return values
+    if not np.isfinite(values).all():
+        raise ValueError("targets must be finite numbers, got NaN or infinity")
+    is_integer = (np.abs(values) < 2**53) & (values == np.trunc(values))
     return values.astype(np.int64) if is_integer.all() else values
 
 
@@ -72,13 +78,13 @@ def table_of_columns(columns: Columns, *, target: str | None, dtype: np.dtype[An
     if not features:
         raise ValueError("expected at least one column besides the target")
     names = tuple(features)
+    features = {
+        name: values if values.dtype == object else cast(values, dtype, f"column {name!r}")
+        for name, values in features.items()
+    }
     if any(values.dtype == object for values in features.values()):
         return Table(features, y, names, target)
-    n_rows = len(next(iter(features.values())))
-    X = np.empty((n_rows, len(features)), dtype=dtype)
-    for k, name in enumerate(names):
-        X[:, k] = cast(features[name], dtype, f"column {name!r}")
-    return Table(X, y, names, target)
+    return Table(np.column_stack(list(features.values())), y, names, target)
 
 
 def cast(values: NDArray[Any], dtype: np.dtype[Any], what: str) -> NDArray[Any]:
