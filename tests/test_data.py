@@ -385,6 +385,7 @@ def test_npz():
         (as_npz(X=X[0]), "X must be a matrix of numbers, got 1 dimensions of float32"),
         (as_npz(X=[["a"]]), "X must be a matrix of numbers"),
         (as_npz(X=X, y=[1]), "expected 3 targets, one a row, got an array of"),
+        (as_npz(X=X, y=np.array([1j, 2, 3])), "must be numbers or strings, got complex128"),
         (as_npz(X=X, y=[1, np.inf, 2]), "targets must be finite numbers"),
         (as_npz(X=[[1, np.nan]]), "X must hold finite numbers within float32"),
         (as_npz(X=np.array([[None]], dtype=object)), "allow_pickle"),

@@ -92,6 +92,7 @@ def part(server, cache, monkeypatch):
         features=16,
         classes=2,
         paper=None,
+        source="here",
         url=server.url,
         checksum=datasets.content_checksum(table),
         exact=True,
@@ -300,7 +301,9 @@ def test_names_that_are_not_there():
 
 @pytest.mark.usefixtures("cache")
 def test_sets_that_are_not_published():
-    with pytest.raises(FileNotFoundError, match=r"usps-ext .* or usps-ext\.xz, into the folder"):
+    with pytest.raises(
+        FileNotFoundError, match=r"usps-ext .* from http.*/cvm\.html .* or usps-ext\.xz, into"
+    ):
         datasets.load("usps-ext")
 
 
@@ -323,6 +326,7 @@ def test_registry():
     for part in parts:
         assert part.file == part.name + (".t" if part.split == "test" else "") or "kdd" in part.name
         assert part.url is None or part.url.startswith("https://")
+        assert part.source.startswith("http")
         assert part.checksum is None or len(part.checksum) == 64
         assert not part.exact or part.checksum
 

@@ -55,13 +55,15 @@ class Table:
 
 
 def integers_where_possible(values: NDArray[Any]) -> NDArray[Any]:
-    """Numbers as int64 if that changes none of them, else as they are."""
+    """Targets as int64 if that changes none of them, else as they are."""
     if values.dtype.kind in "iub":
         if values.dtype.kind == "u" and values.max(initial=0) > np.iinfo(np.int64).max:
             raise ValueError(f"integer targets must be within int64, got {values.max()}")
         return values.astype(np.int64)
-    if values.dtype.kind != "f":
+    if values.dtype.kind == "U":
         return values
+    if values.dtype.kind != "f":
+        raise ValueError(f"targets must be numbers or strings, got {values.dtype}")
     if not np.isfinite(values).all():
         raise ValueError("targets must be finite numbers, got NaN or infinity")
     is_integer = (np.abs(values) < 2**53) & (values == np.trunc(values))

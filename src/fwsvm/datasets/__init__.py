@@ -59,8 +59,9 @@ def fetch(name: str, split: Split = "train", *, progress: Progress | None = None
         return found
     if part.url is None:
         raise FileNotFoundError(
-            f"{part.name} ({part.split}) is not published as LIBSVM text. Put it, as {part.file} "
-            f"or {part.file}.xz, into the folder that FWSVM_DATA names."
+            f"{part.name} ({part.split}) is not published as LIBSVM text. Make it from "
+            f"{part.source} and put it, as {part.file} or {part.file}.xz, into the folder that "
+            "FWSVM_DATA names."
         )
     path = cache_folder() / _name_in_cache(part)
     download(part.url, path, lambda file: read_checked(part, file), progress)

@@ -32,8 +32,10 @@ class Part:
         None where targets are numbers.
     paper : str or None
         Name in Table 1 of the paper on Frank-Wolfe methods for SVMs, where it is one of its sets.
+    source : str
+        Page that describes the set.
     url : str or None
-        Public address; None where the set is not published as LIBSVM text.
+        Public address of the file; None where the set is not published as LIBSVM text.
     checksum : str or None
         SHA-256 of the content, see `content_checksum`; None where no copy was at hand.
     exact : bool
@@ -51,6 +53,7 @@ class Part:
     features: int
     classes: int | None
     paper: str | None
+    source: str
     url: str | None
     checksum: str | None
     exact: bool
@@ -73,6 +76,7 @@ def _part(row: dict[str, Any]) -> Part:
         features=int(row["features"]),
         classes=int(row["classes"]) if row["classes"] else None,
         paper=row["paper"] or None,
+        source=row["source"],
         url=row["url"] or None,
         checksum=row["checksum"] or None,
         exact=row["exact"] == "yes",
