@@ -15,7 +15,7 @@ demo: $(VENV)/installed        ## kernel products against NumPy, on data that ne
 test: $(VENV)/installed-tests lint  ## every quick test
 	$(BIN)/python -m pytest -m "not slow"
 
-test-all: $(VENV)/installed-tests lint sanitize  ## every test, and the kernel tests under sanitizers
+test-all: $(VENV)/installed-tests lint sanitize  ## every test, and the tests of native code under sanitizers
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/installed-tests  ## style and types
@@ -26,8 +26,9 @@ lint: $(VENV)/installed-tests  ## style and types
 bench: $(VENV)/installed-tests  ## tables on the terminal, JSON in benchmarks/results/
 	$(BIN)/python benchmarks/kernel_engine.py
 	$(BIN)/python benchmarks/storage_break_even.py
+	$(BIN)/python benchmarks/libsvm_reader.py
 
-# The kernel tests in a build with address and undefined-behaviour sanitizers, on every instruction set;
+# The tests of kernels and of the text reader in a build with address and undefined-behaviour sanitizers, on every instruction set;
 # baseline is built there without vector extensions.
 SANITIZED := build/sanitized
 sanitize: $(VENV)/installed-tests
@@ -37,7 +38,7 @@ sanitize: $(VENV)/installed-tests
 	    "from fwsvm import _native; print(_native.available_instruction_sets().replace(',', ''))"); do \
 	  FWSVM_ISA=$$instruction_set LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=../$(SANITIZED) \
-	    ../$(BIN)/python -m pytest -q -p no:cacheprovider test_kernels.py test_rows.py || exit 1; \
+	    ../$(BIN)/python -m pytest -q -p no:cacheprovider test_kernels.py test_rows.py test_libsvm_text.py || exit 1; \
 	done
 
 # Stamps: the environment is made again when what it is made of has changed.

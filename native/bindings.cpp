@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "engine.hpp"
+#include "libsvm_text.hpp"
 #include "solver_loops.hpp"
 
 namespace nb = nanobind;
@@ -185,6 +186,32 @@ template <class T> void bind_solver_loops(nb::module_& m, const char* name) {
     }, nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg());
 }
 
+// A NumPy array that owns what was a vector.
+template <class T> auto array_of(std::vector<T>&& values) {
+    auto* owned = new std::vector<T>(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner);
+}
+
+template <class T> void bind_libsvm_parser(nb::module_& m, const char* name) {
+    using Parser = LibsvmParser<T>;
+    nb::class_<Parser>(m, name)
+        .def(nb::init<bool, int64_t>())
+        .def("feed", [](Parser& parser, nb::bytes text, size_t begin, int64_t most_rows) {
+            if (begin > text.size()) throw std::invalid_argument("begin must lie within the text");
+            nb::gil_scoped_release without_gil;
+            return begin + parser.feed(text.c_str() + begin, text.size() - begin, most_rows);
+        })
+        .def("finish", &Parser::finish)
+        .def_prop_ro("held_rows", &Parser::held_rows)
+        .def_prop_ro("features", &Parser::features)
+        .def("take", [](Parser& parser) {
+            ParsedRows<T> rows = parser.take();
+            return nb::make_tuple(array_of(std::move(rows.values)), array_of(std::move(rows.indices)),
+                                  array_of(std::move(rows.row_starts)), array_of(std::move(rows.labels)));
+        });
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -214,6 +241,9 @@ NB_MODULE(_native, m) {
     bind_operations<double>(m);
     bind_solver_loops<float>(m, "ActiveValuesFloat");
     bind_solver_loops<double>(m, "ActiveValuesDouble");
+
+    bind_libsvm_parser<float>(m, "LibsvmParserFloat");
+    bind_libsvm_parser<double>(m, "LibsvmParserDouble");
 
     m.def("product", [](const NativeRows& a, const NativeRows& b, const KernelParameters& parameters,
                         std::optional<Doubles> a_side, std::optional<Doubles> b_side, std::optional<Doubles> centre,

@@ -16,6 +16,7 @@ SOURCE = Path(fwsvm.__file__).parent
 # Each room may import from the rooms before it, and from the small helpers of the first line.
 HELPERS = ("_version", "_native", "threads", "_config")
 ROOMS = ("rows", "kernels", "dual", "solvers", "multiclass", "progress", "estimators")
+ROOMS += ("data", "datasets")
 
 
 def imports_of(path):

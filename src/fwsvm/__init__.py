@@ -3,10 +3,10 @@
 ``rows`` hold the data, ``kernels`` compute with them; everything else stands on these two.
 """
 
-from . import kernels
+from . import data, datasets, kernels
 from ._config import show_config
 from ._version import __version__
 from .estimators import SVC
 from .rows import Rows
 
-__all__ = ["SVC", "Rows", "__version__", "kernels", "show_config"]
+__all__ = ["SVC", "Rows", "__version__", "data", "datasets", "kernels", "show_config"]
