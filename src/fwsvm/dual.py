@@ -130,10 +130,13 @@ class DualProblem:
 
     def certificate_of(self, active: Ints, weights: Floats, gradient: Floats) -> Certificate:
         """The same from a gradient of all rows that is at hand."""
-        objective = float(weights @ gradient[active])
-        margins = gradient / objective  # o = Q b + b / C, and o = Q b in a moment
-        margins[active] -= weights * self.ridge[active] / objective
-        norm2 = float(weights @ margins[active]) / objective  # b' Q b = |w|^2 + bias^2
+        outputs = gradient.copy()  # Q a
+        outputs[active] -= weights * self.ridge[active]
+        # a' Q a cannot be negative; where it is all rounding, what is left of R still is positive.
+        norm2 = max(0.0, float(weights @ outputs[active]))
+        objective = norm2 + float(weights**2 @ self.ridge[active])
+        margins = outputs / objective  # o = Q b
+        norm2 /= objective**2  # b' Q b = |w|^2 + bias^2
         slack = np.maximum(0.0, 1.0 - margins)
         primal = 0.5 * norm2 + 0.5 * float((slack**2 / self.ridge).sum())
         return Certificate(primal, 0.5 / objective, objective, gradient)

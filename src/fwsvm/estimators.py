@@ -103,9 +103,11 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, classes_ :
         As in `sklearn.svm.SVC`.
-    gap_, converged_, status_, n_iter_, trace_ :
-        For each binary problem: the certified gap, whether it is within ``tol``, why the run ended,
-        iterations, and the list of trace rows.
+    gap_, status_, n_iter_, trace_ :
+        For each binary problem: the certified gap, why the run ended, iterations, and the list of
+        trace rows.
+    converged_ : bool
+        Whether every gap is within ``tol``.
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
@@ -197,14 +199,25 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self._kernel = self._make_kernel(rows, sample_weights)
         self._check_diagonal()
         tasks = multiclass.tasks_of(self.multiclass, labels, len(self.classes_))
-        results = self._solve_all(rows, tasks, sample_weights * class_weights[labels])
+        watch = progress.Progress(self, tasks, X, y, sample_weight)
+        results = self._solve_all(rows, tasks, sample_weights * class_weights[labels], watch)
         self._set_model(rows, labels, tasks, results)
+        watch.end()
         self._warn(results)
         return self
 
     def _check_combination(self) -> None:
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
+        if self.decision_function_shape == "ovo" and self.multiclass == "ovr":
+            raise ValueError(
+                "decision_function_shape='ovo' needs the classifiers of pairs, which "
+                "multiclass='ovr' does not train. Use multiclass='ovo' or 'ddag'."
+            )
+        if self.break_ties and self.multiclass == "ddag":
+            raise ValueError(
+                "break_ties must be False when multiclass is 'ddag', which has no ties."
+            )
         if self.max_iter == 0:
             raise ValueError("max_iter must be -1 (no limit) or at least 1. Got 0 instead.")
 
@@ -217,7 +230,7 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         )
         targets: NDArray[Any] = column_or_1d(given, warn=True)
         check_classification_targets(targets)
-        if self.kernel == "precomputed" and data.shape[0] != data.shape[1]:
+        if self._is_precomputed and data.shape[0] != data.shape[1]:
             raise ValueError(
                 "Precomputed matrix must be a square matrix of the training rows. Input is a "
                 f"{data.shape[0]}x{data.shape[1]} matrix."
@@ -239,10 +252,16 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.class_weight_ = of_class
         if len(self._present) < data.shape[0]:
             data = data[self._present]
+            if self._is_precomputed:
+                data = data[:, self._present]
         self.shape_fit_ = data.shape
         if not (of_class > 0).all():
             raise ValueError("class_weight must be positive for every class.")
         return data, labels.astype(np.int64), weights, of_class
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return self.kernel == "precomputed" or isinstance(self.kernel, kernels.Precomputed)
 
     def _make_kernel(self, rows: Rows, weights: Floats) -> kernels.Kernel:
         if isinstance(self.kernel, kernels.Kernel):
@@ -269,12 +288,15 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             )
 
     def _solve_all(
-        self, rows: Rows, tasks: list[multiclass.BinaryTask], weights: Floats
+        self,
+        rows: Rows,
+        tasks: list[multiclass.BinaryTask],
+        weights: Floats,
+        watch: progress.Progress,
     ) -> list[Result]:
         random = check_random_state(self.random_state)
         seeds = random.randint(np.iinfo(np.int32).max, size=len(tasks))
         before = self._previous_support(len(rows)) if self.warm_start else None
-        watch = progress.Progress(self, tasks)
         clock = progress.Clock(self.max_time)
         results = []
         for number, (task, seed) in enumerate(zip(tasks, seeds, strict=True)):
@@ -346,8 +368,7 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.support_ = self._present[support].astype(np.int32)
         self.n_support_ = np.bincount(labels[support], minlength=n_classes).astype(np.int32)
         self._support_rows = rows.take(support)
-        precomputed = isinstance(self._kernel, kernels.Precomputed)
-        if precomputed:
+        if self._is_precomputed:
             self.support_vectors_: Any = np.empty((0, 0))
             self._support_rows = _columns_of_precomputed(self.support_, self.n_features_in_)
         else:
@@ -457,7 +478,7 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.pairwise = self._is_precomputed
         return tags
 
 

@@ -7,7 +7,7 @@ begin, and `selection` which rows they look at.
 
 from .core_vector import CoreVectorMachine
 from .frank_wolfe import FrankWolfe
-from .loop import Result, Status, Stopping, TraceRow, solve
+from .loop import Report, Result, Status, Stopping, TraceRow, solve
 from .modified_frank_wolfe import ModifiedFrankWolfe
 from .pairwise import BlendedPairwise, Swap
 from .start import pair_start, random_start
@@ -17,6 +17,7 @@ __all__ = [
     "CoreVectorMachine",
     "FrankWolfe",
     "ModifiedFrankWolfe",
+    "Report",
     "Result",
     "Status",
     "Stopping",

@@ -34,15 +34,16 @@ class Status(Enum):
     )
     max_iter = "max_iter was reached: raise it, raise tol, or scale the data"
     max_time = "max_time was reached: raise it, raise tol, or use a faster solver"
+    stopped = "a callback asked to stop"
     stalled = (
-        "the precision of the arithmetic was reached before the tolerance: use float64 data, a "
-        "larger tol or a smaller C"
+        "the precision of the arithmetic was reached before the tolerance: scale the data, use "
+        "float64, a larger tol or a smaller C, and a kernel that is positive semi-definite"
     )
 
     @property
     def is_early(self) -> bool:
         """Whether the run ended before what was asked for."""
-        return self in (Status.max_iter, Status.max_time, Status.stalled)
+        return self in (Status.max_iter, Status.max_time, Status.stopped, Status.stalled)
 
 
 class TraceRow(NamedTuple):
@@ -55,6 +56,10 @@ class TraceRow(NamedTuple):
     radius: float
     active: int
     kernel_evaluations: int
+
+
+# Takes a line of the trace; true asks the run to stop.
+Report = Callable[[TraceRow], bool]
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,7 @@ def solve(
     *,
     selection: int | None = None,
     seed: int = 0,
-    report: Callable[[TraceRow], None] = lambda row: None,
+    report: Report = lambda row: False,
 ) -> Result:
     """Runs an algorithm from a start until the stopping rule holds.
 
@@ -139,7 +144,8 @@ class _Run:
     state: State
     stopping: Stopping
     began: float
-    report: Callable[[TraceRow], None]
+    report: Report
+    stop_asked: bool = False
     iteration: int = 0
     most_active: int = 0
     trace: list[TraceRow] = field(default_factory=list)
@@ -165,6 +171,8 @@ class _Run:
             self._trace(math.nan)
         if not math.isfinite(self.state.objective) or self.state.objective <= 0.0:
             return Status.stalled
+        if self.stop_asked:
+            return Status.stopped
         if stopping.max_time is not None and elapsed >= stopping.max_time:
             return Status.max_time
         if self._rule_holds_on_several_looks():
@@ -241,7 +249,7 @@ class _Run:
             self.problem.work.evaluations,
         )
         self.trace.append(row)
-        self.report(row)
+        self.stop_asked = self.report(row) or self.stop_asked
         self.next_trace = int(self.iteration * _TRACE_GROWTH) + 1
 
     def result(self, status: Status) -> Result:
