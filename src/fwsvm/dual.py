@@ -72,7 +72,16 @@ class DualProblem:
     work: Work = field(default_factory=Work)
 
     def __post_init__(self) -> None:
-        self.diagonal: Floats = self.kernel.diagonal(self.rows) + 1.0 + self.ridge
+        with np.errstate(over="ignore"):
+            values = self.kernel.diagonal(self.rows)
+        # |k(x, z)| is nowhere larger than on the diagonal.
+        if not np.abs(values).max() < np.finfo(self.rows.dtype).max:
+            raise ValueError(
+                f"Kernel values must be finite numbers of {self.rows.dtype}. Got k(x, x) up to "
+                f"{np.abs(values).max():.3g}. Scale the features, for example with "
+                "sklearn.preprocessing.StandardScaler, or use smaller kernel parameters."
+            )
+        self.diagonal: Floats = values + 1.0 + self.ridge
         self.delta2 = float(self.diagonal.max())  # Delta^2: constant, or just large enough
 
     @property

@@ -31,7 +31,8 @@ class State:
         self._n = 0
         self._slot_of = np.full(problem.size, -1, dtype=np.int32)
         for i, weight in zip(rows.tolist(), weights.tolist(), strict=True):
-            self._values[self.enter(i)] = weight
+            slot = self.enter(i)  # may replace the arrays by longer ones
+            self._values[slot] = weight
         self.objective = 0.0
         self.allowed_slope = 0.0  # the R - g_i* at which the stopping rule holds; kept by the loop
         self.refresh()
