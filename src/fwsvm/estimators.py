@@ -249,6 +249,8 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 f"{len(self.classes_)} class (rows of weight zero do not count)."
             )
         of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=targets)
+        if self.class_weight == "balanced":  # a row of weight 2 counts as two rows
+            of_class = weights.sum() / (len(self.classes_) * np.bincount(labels, weights))
         self.class_weight_ = of_class
         if len(self._present) < data.shape[0]:
             data = data[self._present]
