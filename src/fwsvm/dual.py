@@ -97,9 +97,9 @@ class DualProblem:
 
         return np.asarray(self.work.timed(self.size, compute))
 
-    def signed(self, values: NDArray[Any], i: int, among: Any = slice(None)) -> Floats:
-        """Kt without the ridge, from kernel values of row i with the rows ``among``."""
-        signed: Floats = (self.signs[i] * self.signs[among]) * (values + 1.0)
+    def signed(self, values: NDArray[Any], i: int, signs: Floats) -> Floats:
+        """Kt without the ridge, from kernel values of row i with rows of these signs."""
+        signed: Floats = (self.signs[i] * signs) * (values + 1.0)
         return signed
 
     def matrix(self, among: Ints) -> Floats:

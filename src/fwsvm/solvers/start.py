@@ -27,7 +27,7 @@ def random_start(problem: DualProblem, rng: np.random.Generator) -> tuple[Ints, 
 def pair_start(problem: DualProblem, rng: np.random.Generator) -> tuple[Ints, Floats]:
     """A random row and the row furthest from it, with weight 1/2 each."""
     a = int(rng.integers(problem.size))
-    gradient = problem.signed(problem.column(a), a)
+    gradient = problem.signed(problem.column(a), a, problem.signs)
     gradient[a] += problem.ridge[a]
     b = int((problem.diagonal - 2.0 * gradient).argmax())
     if a == b:
