@@ -22,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fwsvm import Rows
 from fwsvm.dual import DualProblem
-from fwsvm.estimators import SOLVERS, gamma_of
+from fwsvm.estimators import ALGORITHMS, gamma_of
 from fwsvm.kernels import RBF
 from fwsvm.solvers import Stopping, random_start, solve
 
@@ -50,7 +50,7 @@ def run(name: str, solver: str) -> dict[str, object]:
     stopping = Stopping(epsilon=1e-6, max_time=MOST_SECONDS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        result = solve(problem, SOLVERS[solver](), random_start, stopping, selection=SAMPLE)
+        result = solve(problem, ALGORITHMS[solver](), random_start, stopping, selection=SAMPLE)
     work = problem.work
     return {
         "data": name,
@@ -79,7 +79,7 @@ def main() -> None:
         sys.exit("This benchmark needs the real data sets: set FWSVM_DATA to their folder.")
     rows = []
     for name in options.data or DATA:
-        for solver in SOLVERS:
+        for solver in ALGORITHMS:
             command = [sys.executable, __file__, "--one", name, solver]
             output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
             rows.append(json.loads(output))

@@ -72,7 +72,16 @@ class DualProblem:
     work: Work = field(default_factory=Work)
 
     def __post_init__(self) -> None:
-        self.diagonal: Floats = self.kernel.diagonal(self.rows) + 1.0 + self.ridge
+        with np.errstate(over="ignore"):
+            values = self.kernel.diagonal(self.rows)
+        # |k(x, z)| is nowhere larger than on the diagonal.
+        if not np.abs(values).max() < np.finfo(self.rows.dtype).max:
+            raise ValueError(
+                f"Kernel values must be finite numbers of {self.rows.dtype}. Got k(x, x) up to "
+                f"{np.abs(values).max():.3g}. Scale the features, for example with "
+                "sklearn.preprocessing.StandardScaler, or use smaller kernel parameters."
+            )
+        self.diagonal: Floats = values + 1.0 + self.ridge
         self.delta2 = float(self.diagonal.max())  # Delta^2: constant, or just large enough
 
     @property
@@ -88,9 +97,9 @@ class DualProblem:
 
         return np.asarray(self.work.timed(self.size, compute))
 
-    def signed(self, values: NDArray[Any], i: int, among: Any = slice(None)) -> Floats:
-        """Kt without the ridge, from kernel values of row i with the rows ``among``."""
-        signed: Floats = (self.signs[i] * self.signs[among]) * (values + 1.0)
+    def signed(self, values: NDArray[Any], i: int, signs: Floats) -> Floats:
+        """Kt without the ridge, from kernel values of row i with rows of these signs."""
+        signed: Floats = (self.signs[i] * signs) * (values + 1.0)
         return signed
 
     def matrix(self, among: Ints) -> Floats:
@@ -152,10 +161,13 @@ class DualProblem:
         P is that of w = sum b_i y_i z_i, D that of max(b, 0): either bounds the optimum, whatever
         the signs of the weights.
         """
-        objective = float(weights @ gradient[active])
-        margins = gradient / objective  # o = Q b + b / C, and o = Q b in a moment
-        margins[active] -= weights * self.ridge[active] / objective
-        norm2 = float(weights @ margins[active]) / objective  # b' Q b = |w|^2 + bias^2
+        outputs = gradient.copy()  # Q a
+        outputs[active] -= weights * self.ridge[active]
+        # a' Q a cannot be negative; where it is all rounding, what is left of R still is positive.
+        norm2 = max(0.0, float(weights @ outputs[active]))
+        objective = norm2 + float(weights**2 @ self.ridge[active])
+        margins = outputs / objective  # o = Q b
+        norm2 /= objective**2  # b' Q b = |w|^2 + bias^2
         slack = np.maximum(0.0, 1.0 - margins)
         primal = 0.5 * norm2 + 0.5 * float((slack**2 / self.ridge).sum())
         dual = 0.5 / self._objective_of_positive(active, weights, gradient[active], objective)

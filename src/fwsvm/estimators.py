@@ -25,21 +25,26 @@ from .solvers import (
     CoreVectorMachine,
     FrankWolfe,
     ModifiedFrankWolfe,
+    Report,
     Result,
+    Start,
     Stopping,
     Swap,
+    corrective,
     pair_start,
     random_start,
     solve,
 )
+from .training import Training
 
-SOLVERS: dict[str, Callable[[], Any]] = {
+ALGORITHMS: dict[str, Callable[[], Any]] = {
     "fw": FrankWolfe,
     "mfw": ModifiedFrankWolfe,
     "swap": Swap,
     "blended": BlendedPairwise,
     "cvm": CoreVectorMachine,
 }
+SOLVERS = ("auto", *ALGORITHMS)
 STARTS = {"random": random_start, "pair": pair_start}
 KERNELS = ("rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed")
 
@@ -63,14 +68,17 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         with s the mean squared distance between training rows.
     coef0 : float, default=0.0
         Of the polynomial and sigmoid kernels.
-    solver : {"mfw", "fw", "swap", "blended", "cvm"}, default="mfw"
-        Modified Frank-Wolfe (away steps), Frank-Wolfe, pairwise steps, blended pairwise steps, Core
-        Vector Machine. The last needs a kernel with constant diagonal.
+    solver : {"auto", "mfw", "fw", "swap", "blended", "cvm"}, default="auto"
+        "auto" makes corrective steps on nested core sets and is the fastest by far. The others are
+        those of the papers: Modified Frank-Wolfe (away steps), Frank-Wolfe, pairwise steps,
+        blended pairwise steps, and the Core Vector Machine, which needs a kernel with constant
+        diagonal.
     tol : float, default=1e-3
         The certified relative duality gap to reach.
     epsilon : float, optional
         Stop by the rule of the Core Vector Machine instead: every row within (1 + epsilon) times
-        the radius of the ball. Looser than ``tol`` on large data, but what the papers use.
+        the radius of the ball. Looser than ``tol`` on large data, but what the papers use. This
+        and the next two are for their solvers.
     start : {"random", "pair"}, default="random"
         The exact ball of 20 random rows, or of a pair of distant ones.
     selection : "full" or int, default="full"
@@ -103,9 +111,11 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, classes_ :
         As in `sklearn.svm.SVC`.
-    gap_, converged_, status_, n_iter_, trace_ :
-        For each binary problem: the certified gap, whether it is within ``tol``, why the run ended,
-        iterations, and the list of trace rows.
+    gap_, status_, n_iter_, trace_ :
+        For each binary problem: the certified gap, why the run ended, iterations, and the list of
+        trace rows.
+    converged_ : bool
+        Whether every gap is within ``tol``.
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
@@ -143,7 +153,7 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 0.0,
-        solver: str = "mfw",
+        solver: str = "auto",
         tol: float = 1e-3,
         epsilon: float | None = None,
         start: str = "random",
@@ -197,16 +207,39 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self._kernel = self._make_kernel(rows, sample_weights)
         self._check_diagonal()
         tasks = multiclass.tasks_of(self.multiclass, labels, len(self.classes_))
-        results = self._solve_all(rows, tasks, sample_weights * class_weights[labels])
+        watch = progress.Progress(self, tasks, X, y, sample_weight)
+        weights = sample_weights * class_weights[labels]
+        results = self._training(rows, tasks, weights, watch).run()
         self._set_model(rows, labels, tasks, results)
+        watch.end()
         self._warn(results)
         return self
 
     def _check_combination(self) -> None:
+        if self.solver == "auto":
+            self._check_unused({"epsilon": None, "start": "random", "selection": "full"})
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
+        if self.decision_function_shape == "ovo" and self.multiclass == "ovr":
+            raise ValueError(
+                "decision_function_shape='ovo' needs the classifiers of pairs, which "
+                "multiclass='ovr' does not train. Use multiclass='ovo' or 'ddag'."
+            )
+        if self.break_ties and self.multiclass == "ddag":
+            raise ValueError(
+                "break_ties must be False when multiclass is 'ddag', which has no ties."
+            )
         if self.max_iter == 0:
             raise ValueError("max_iter must be -1 (no limit) or at least 1. Got 0 instead.")
+
+    def _check_unused(self, defaults: dict[str, Any]) -> None:
+        for name, default in defaults.items():
+            value = getattr(self, name)
+            if value is not default and value != default:
+                raise ValueError(
+                    f"{name} is for the solvers {', '.join(ALGORITHMS)}; solver='auto' has no use "
+                    f"for it. Got {name}={value!r}: leave it at {default!r}, or choose a solver."
+                )
 
     def _validated(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
@@ -217,7 +250,7 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         )
         targets: NDArray[Any] = column_or_1d(given, warn=True)
         check_classification_targets(targets)
-        if self.kernel == "precomputed" and data.shape[0] != data.shape[1]:
+        if self._is_precomputed and data.shape[0] != data.shape[1]:
             raise ValueError(
                 "Precomputed matrix must be a square matrix of the training rows. Input is a "
                 f"{data.shape[0]}x{data.shape[1]} matrix."
@@ -236,13 +269,21 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 f"{len(self.classes_)} class (rows of weight zero do not count)."
             )
         of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=targets)
+        if self.class_weight == "balanced":  # a row of weight 2 counts as two rows
+            of_class = weights.sum() / (len(self.classes_) * np.bincount(labels, weights))
         self.class_weight_ = of_class
         if len(self._present) < data.shape[0]:
             data = data[self._present]
+            if self._is_precomputed:
+                data = data[:, self._present]
         self.shape_fit_ = data.shape
         if not (of_class > 0).all():
             raise ValueError("class_weight must be positive for every class.")
         return data, labels.astype(np.int64), weights, of_class
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return self.kernel == "precomputed" or isinstance(self.kernel, kernels.Precomputed)
 
     def _make_kernel(self, rows: Rows, weights: Floats) -> kernels.Kernel:
         if isinstance(self.kernel, kernels.Kernel):
@@ -268,43 +309,45 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 f"laplacian. For kernel={self.kernel!r} use solver={others}."
             )
 
-    def _solve_all(
-        self, rows: Rows, tasks: list[multiclass.BinaryTask], weights: Floats
-    ) -> list[Result]:
+    def _training(
+        self,
+        rows: Rows,
+        tasks: list[multiclass.BinaryTask],
+        weights: Floats,
+        watch: progress.Progress,
+    ) -> Training:
         random = check_random_state(self.random_state)
         seeds = random.randint(np.iinfo(np.int32).max, size=len(tasks))
         before = self._previous_support(len(rows)) if self.warm_start else None
-        watch = progress.Progress(self, tasks)
-        clock = progress.Clock(self.max_time)
-        results = []
-        for number, (task, seed) in enumerate(zip(tasks, seeds, strict=True)):
+
+        def solve_task(
+            number: int, n_jobs: int | None, seconds: float | None, report: Report
+        ) -> Result:
+            task, seed = tasks[number], int(seeds[number])
             problem = DualProblem(
                 rows.take(task.rows) if len(task.rows) < len(rows) else rows,
                 task.signs,
                 1.0 / (self.C * weights[task.rows]),
                 self._kernel,
                 int(self.cache_size * 2**20),
-                self.n_jobs,
+                n_jobs,
             )
-            stopping = Stopping(
-                self.tol,
-                self.epsilon,
-                None if self.max_iter == -1 else int(self.max_iter),
-                clock.share(len(tasks) - number),
+            most = None if self.max_iter == -1 else int(self.max_iter)
+            stopping = Stopping(self.tol, self.epsilon, most, seconds)
+            warm = None if before is None else warm_start_from(before, number, task)
+            if self.solver == "auto":
+                return corrective.solve(problem, warm, stopping, seed=seed, report=report)
+            return solve(
+                problem,
+                ALGORITHMS[self.solver](),
+                warm or STARTS[self.start],
+                stopping,
+                selection=None if self.selection == "full" else int(self.selection),
+                seed=seed,
+                report=report,
             )
-            start = STARTS[self.start] if before is None else warm_start_from(before, number, task)
-            with watch.binary_problem(number) as report:
-                result = solve(
-                    problem,
-                    SOLVERS[self.solver](),
-                    start,
-                    stopping,
-                    selection=None if self.selection == "full" else int(self.selection),
-                    seed=int(seed),
-                    report=report,
-                )
-            results.append(result)
-        return results
+
+        return Training(tasks, solve_task, self.n_jobs, self.max_time, watch)
 
     def _previous_support(self, n_rows: int) -> list[tuple[Ints, Floats]] | None:
         """(rows, margin-form weights) of each problem of the last fit, if they still apply."""
@@ -346,8 +389,7 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.support_ = self._present[support].astype(np.int32)
         self.n_support_ = np.bincount(labels[support], minlength=n_classes).astype(np.int32)
         self._support_rows = rows.take(support)
-        precomputed = isinstance(self._kernel, kernels.Precomputed)
-        if precomputed:
+        if self._is_precomputed:
             self.support_vectors_: Any = np.empty((0, 0))
             self._support_rows = _columns_of_precomputed(self.support_, self.n_features_in_)
         else:
@@ -457,7 +499,7 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.pairwise = self._is_precomputed
         return tags
 
 
@@ -479,7 +521,7 @@ def gamma_of(gamma: float | str, rows: Rows, weights: Floats) -> float:
 
 def warm_start_from(
     before: list[tuple[Ints, Floats]], number: int, task: multiclass.BinaryTask
-) -> Callable[[DualProblem, np.random.Generator], tuple[Ints, Floats]]:
+) -> Start:
     """A start at the support vectors that this binary problem had before."""
     support, margin_form = before[number]
     where = np.searchsorted(task.rows, support, sorter=(order := np.argsort(task.rows)))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _native
@@ -297,7 +298,7 @@ class Precomputed(ArrayKernel):
 
     def values(self, A: Rows, B: Rows) -> NDArray[Any]:
         part = A.to_array()[:, B.indices]
-        return np.asarray(part.toarray() if A.is_sparse else part)
+        return np.asarray(part.toarray() if scipy.sparse.issparse(part) else part)
 
     def diagonal(self, A: Rows) -> Floats:
         if A.n_stored_rows != A.shape[1]:

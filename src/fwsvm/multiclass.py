@@ -24,7 +24,7 @@ from .rows import Rows
 class BinaryTask:
     """One binary problem: which rows take part, and their signs."""
 
-    rows: Ints
+    rows: Ints  # ascending, so that a problem of all rows needs no selection
     signs: Floats
     classes: tuple[int, int]  # positive and negative class; -1: all the others
 
@@ -40,7 +40,7 @@ def one_vs_one_tasks(labels: Ints, n_classes: int) -> list[BinaryTask]:
     tasks = []
     for a, b in pairs(n_classes):
         first, second = (b, a) if n_classes == 2 else (a, b)
-        rows = np.concatenate([rows_of[a], rows_of[b]])
+        rows = np.sort(np.concatenate([rows_of[a], rows_of[b]]), kind="stable")
         signs = np.where(labels[rows] == first, 1.0, -1.0)
         tasks.append(BinaryTask(rows, signs, (first, second)))
     return tasks

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .multiclass import BinaryTask
-from .solvers import TraceRow
+from .solvers import Report, TraceRow
 
 try:  # scikit-learn >= 1.9
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -24,9 +24,6 @@ except ImportError:
         """Nothing to call."""
         return method
 
-
-if TYPE_CHECKING:
-    Report = Callable[[TraceRow], None]
 
 __all__ = ["CallbackSupportMixin", "Clock", "Progress", "with_callbacks"]
 
@@ -47,28 +44,63 @@ class Clock:
 
 
 class Progress:
-    """Reports the binary problems of one fit to the terminal and to callbacks."""
+    """Reports one fit to the terminal and to callbacks.
 
-    def __init__(self, estimator: Any, tasks: list[BinaryTask]) -> None:
-        self.estimator, self.tasks = estimator, tasks
+    The tasks of the callbacks are the binary problems where there are several, and else the lines
+    of the trace. A callback that asks to stop ends the problem, and those that are left.
+    """
+
+    def __init__(
+        self, estimator: Any, tasks: list[BinaryTask], X: Any, y: Any, sample_weight: Any
+    ) -> None:
+        self.estimator, self.tasks, self.stopped = estimator, tasks, False
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        self._fit = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
         self.context = None
         if HAS_CALLBACKS:
-            self.context = estimator._init_callback_context(max_subtasks=len(tasks))
-            self.context.call_on_fit_task_begin(estimator=estimator)
+            n_tasks = len(tasks) if len(tasks) > 1 else None  # nobody knows how long a trace is
+            self.context = estimator._init_callback_context(max_subtasks=n_tasks)
+            self.context.call_on_fit_task_begin(**self._fit)
+
+    @property
+    def verbose(self) -> bool:
+        return bool(self.estimator.verbose)
 
     @contextmanager
     def binary_problem(self, number: int) -> Iterator[Report]:
         """Yields the function that takes the trace rows of one binary problem."""
-        context = self.context and self.context.subcontext(task_name="binary problem")
-        if context:
-            context.call_on_fit_task_begin(estimator=self.estimator)
         if self.estimator.verbose:
             self._print_header(number)
-        yield self._print if self.estimator.verbose else lambda row: None
-        if context:
-            context.call_on_fit_task_end(estimator=self.estimator)
-        if self.context and number == len(self.tasks) - 1:
-            self.context.call_on_fit_task_end(estimator=self.estimator)
+        if len(self.tasks) > 1:
+            with self._task("binary problem"):
+                yield self._show
+        else:
+            yield self._show_as_task
+
+    def end(self) -> None:
+        """The estimator is fitted."""
+        if self.context:
+            self.context.call_on_fit_task_end(**self._fit, reconstruction_attributes={})
+
+    @contextmanager
+    def _task(self, name: str) -> Iterator[None]:
+        if not self.context:
+            yield
+            return
+        context = self.context.subcontext(task_name=name)
+        context.call_on_fit_task_begin(estimator=self.estimator)
+        yield
+        self.stopped |= context.call_on_fit_task_end(estimator=self.estimator)
+
+    def _show(self, row: TraceRow) -> bool:
+        if self.estimator.verbose:
+            self._print(row)
+        return self.stopped
+
+    def _show_as_task(self, row: TraceRow) -> bool:
+        with self._task("line of the trace"):
+            self._show(row)
+        return self.stopped
 
     def _print_header(self, number: int) -> None:
         names = self.estimator.classes_

@@ -190,7 +190,13 @@ class Rows:
             some = slice(begin, begin + _ROWS_OF_BLOCK)
             block = self._data[indices[some]].astype(np.float64)
             total += weights[some] @ block
-            squares += weights[some] @ (block * block)
+            with np.errstate(over="ignore"):
+                squares += weights[some] @ (block * block)
+        if not np.isfinite(squares).all():
+            raise ValueError(
+                "The values are too large: their squares overflow. Scale the features, for "
+                "example with sklearn.preprocessing.StandardScaler."
+            )
         return total / weights.sum(), squares / weights.sum()
 
     def __getstate__(self) -> dict[str, Any]:

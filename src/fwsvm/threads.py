@@ -2,8 +2,13 @@
 
 import functools
 import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import joblib
+from threadpoolctl import ThreadpoolController
 
 
 @functools.cache
@@ -30,3 +35,32 @@ def thread_count(n_jobs: int | None) -> int:
     if limit.isdecimal() and int(limit) > 0:
         available = min(available, int(limit))
     return max(1, available + 1 + (-1 if n_jobs is None else n_jobs))
+
+
+class _SingleThreadedBlas:
+    """How many callers need it, and what ends it."""
+
+    lock = threading.Lock()
+    users = 0
+    limit: Any = None
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """BLAS on one thread: its sums would depend on the number of threads.
+
+    The setting is the whole process's, so the first caller makes it and the last one ends it.
+    """
+    state = _SingleThreadedBlas
+    with state.lock:
+        if state.users == 0:
+            state.limit = ThreadpoolController().limit(limits=1, user_api="blas")
+            state.limit.__enter__()
+        state.users += 1
+    try:
+        yield
+    finally:
+        with state.lock:
+            state.users -= 1
+            if state.users == 0:
+                state.limit.__exit__(None, None, None)

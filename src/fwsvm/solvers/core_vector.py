@@ -5,8 +5,8 @@ Frank-Wolfe Optimization Methods"; Tsang, Kwok and Cheung 2005).
     a <- argmin over the simplex on I of a' Kt a, warm-started
 
 The reduced problem is solved by steps between pairs: the furthest row of I, and the active row
-with which a step gains most (Fan, Chen and Lin 2005), until no pair is worth half of what the
-stopping rule allows. `solve_by_pairs` says how; native code does the same on a stored matrix
+with which a step gains most (Fan, Chen and Lin 2005), until no pair is worth half of what i* was or
+the stopping rule allows. `solve_by_pairs` says how; native code does the same on a stored matrix
 while that fits the cache.
 """
 
@@ -38,7 +38,7 @@ def _best_partner(state: State, i: int, gradient_i: float) -> tuple[int, float]:
     """The active row j with the largest (g_j - g_i)^2 / |z_i - z_j|^2, and its gradient."""
     problem, entered = state.problem, state.entered
     slopes = state.selection.gradient_of_entered(state) - gradient_i
-    q = problem.signed(state.selection.kernel_row(state, i), i, entered)
+    q = problem.signed(state.selection.kernel_row(state, i), i, state.signs)
     curvature = np.maximum(problem.diagonal[i] + problem.diagonal[entered] - 2.0 * q, 1e-12)
     gains = np.where((state.weights > 0) & (slopes > 0), slopes**2 / curvature, 0.0)
     slot = int(gains.argmax())
@@ -55,7 +55,9 @@ class CoreVectorMachine:
     def step(self, state: State, i: int, gradient_i: float) -> None:
         """Takes i* into the core set and re-solves."""
         state.enter(i, gradient_i)
-        tolerance = max(0.5 * state.allowed_slope, 1e-12 * state.objective)
+        # An optimum far more exact than the next i* will disturb it is time lost.
+        violation = state.objective - gradient_i
+        tolerance = max(0.5 * state.allowed_slope, 0.5 * violation, 1e-12 * state.objective)
         n = len(state.entered)
         if n * n * state.problem.rows.dtype.itemsize > state.problem.cache_bytes:
             solve_by_pairs(state, tolerance)
@@ -76,7 +78,8 @@ class CoreVectorMachine:
             self._matrix = larger
         for slot in range(self._size, n):
             i = int(entered[slot])
-            values = problem.signed(state.selection.kernel_row(state, i), i, entered)[: slot + 1]
+            row = state.selection.kernel_row(state, i)
+            values = problem.signed(row, i, state.signs)[: slot + 1]
             self._matrix[slot, : slot + 1] = self._matrix[: slot + 1, slot] = values
             self._matrix[slot, slot] += problem.ridge[i]
         self._size = n

@@ -19,16 +19,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from ..dual import Certificate, DualProblem, Floats, Ints
+from ..threads import single_threaded_blas
 from .coordinate import descend
 from .core_set import SMALL, CoreSet
-from .loop import Result, Status, Stopping, TraceRow
+from .loop import Report, Result, Start, Status, Stopping, TraceRow
 from .newton import IndefiniteKernelError, Newton
 from .scan import Scan
 
@@ -49,18 +48,21 @@ class OutOfIterationsError(Exception):
     """As many steps as were allowed have been made."""
 
 
+class StoppedError(Exception):
+    """Whoever watches the trace asked to stop."""
+
+
 def solve(
     problem: DualProblem,
-    start: Callable[[DualProblem, np.random.Generator], tuple[Ints, Floats]] | None,
+    start: Start | None,
     stopping: Stopping,
     *,
     seed: int = 0,
-    report: Callable[[TraceRow], None] = lambda row: None,
+    report: Report = lambda row: False,
 ) -> Result:
     """The optimum to a certified gap. ``start`` is where a warm start begins."""
     run = _Run(problem, stopping, np.random.default_rng(seed), report)
-    # One thread of BLAS: its sums would depend on the number of threads.
-    with threadpool_limits(1, user_api="blas"):
+    with single_threaded_blas():
         try:
             run.begin(start)
             status = run.until_converged()
@@ -68,6 +70,8 @@ def solve(
             status = Status.max_time
         except OutOfIterationsError:
             status = Status.max_iter
+        except StoppedError:
+            status = Status.stopped
         return run.result(status)
 
 
@@ -76,7 +80,7 @@ class _Run:
     problem: DualProblem
     stopping: Stopping
     rng: np.random.Generator
-    report: Callable[[TraceRow], None]
+    report: Report
     iteration: int = 0
     seen: int = 0
     scan_seconds: float = 0.0
@@ -97,9 +101,7 @@ class _Run:
 
     # ------------------------------------------------------------------------------------ the loop
 
-    def begin(
-        self, start: Callable[[DualProblem, np.random.Generator], tuple[Ints, Floats]] | None
-    ) -> None:
+    def begin(self, start: Start | None) -> None:
         """The first rows, or the support vectors of a warm start."""
         if start is None:
             self._take_in(self._next_rows(), everything=True)
@@ -193,7 +195,8 @@ class _Run:
         if self.iteration == self.stopping.max_iter:
             raise OutOfIterationsError
         self.iteration += 1
-        self._trace(math.nan)
+        if self._trace(math.nan):
+            raise StoppedError
 
     # ---------------------------------------------------------------------------- clock and values
 
@@ -207,7 +210,8 @@ class _Run:
         core = self.core
         return 1.0 - core.dual() / (core.primal() + 0.5 * slack_outside)
 
-    def _trace(self, gap: float) -> None:
+    def _trace(self, gap: float) -> bool:
+        """A line of the trace; whether to stop."""
         core, work = self.core, self.problem.work
         dual, active = core.dual(), int(np.count_nonzero(core.coefficients))
         objective = 0.5 / dual if dual > 0 else self.problem.delta2
@@ -228,7 +232,7 @@ class _Run:
             kernel_seconds=work.seconds,
         )
         self.trace.append(row)
-        self.report(row)
+        return self.report(row)
 
     def _certificate(self) -> Certificate:
         """In double precision, on the rows that are not certain to have no slack."""

@@ -34,9 +34,10 @@ class Status(Enum):
     )
     max_iter = "max_iter was reached: raise it, raise tol, or scale the data"
     max_time = "max_time was reached: raise it, raise tol, or use a faster solver"
+    stopped = "a callback asked to stop"
     stalled = (
-        "the precision of the arithmetic was reached before the tolerance: use float64 data, a "
-        "larger tol or a smaller C"
+        "the precision of the arithmetic was reached before the tolerance: scale the data, use "
+        "float64, a larger tol or a smaller C, and a kernel that is positive semi-definite"
     )
     indefinite = (
         "the kernel matrix has negative eigenvalues, beyond what roundings explain: the problem is "
@@ -47,12 +48,7 @@ class Status(Enum):
     @property
     def is_early(self) -> bool:
         """Whether the run ended before what was asked for."""
-        return self in (
-            Status.max_iter,
-            Status.max_time,
-            Status.stalled,
-            Status.indefinite,
-        )
+        return self not in (Status.converged, Status.rule_holds, Status.rule_holds_on_samples)
 
 
 class TraceRow(NamedTuple):
@@ -72,6 +68,12 @@ class TraceRow(NamedTuple):
     scan_seconds: float = 0.0
     solve_seconds: float = 0.0
     kernel_seconds: float = 0.0
+
+
+# Takes a line of the trace; true asks the run to stop.
+Report = Callable[[TraceRow], bool]
+# Rows and weights to begin with.
+Start = Callable[[DualProblem, np.random.Generator], tuple[Ints, Floats]]
 
 
 @dataclass(frozen=True)
@@ -122,12 +124,12 @@ _TRACE_GROWTH = 1.05  # lines of the trace lie this far apart, so that there are
 def solve(
     problem: DualProblem,
     algorithm: Algorithm,
-    start: Callable[[DualProblem, np.random.Generator], tuple[Ints, Floats]],
+    start: Start,
     stopping: Stopping,
     *,
     selection: int | None = None,
     seed: int = 0,
-    report: Callable[[TraceRow], None] = lambda row: None,
+    report: Report = lambda row: False,
 ) -> Result:
     """Runs an algorithm from a start until the stopping rule holds.
 
@@ -156,7 +158,8 @@ class _Run:
     state: State
     stopping: Stopping
     began: float
-    report: Callable[[TraceRow], None]
+    report: Report
+    stop_asked: bool = False
     iteration: int = 0
     most_active: int = 0
     trace: list[TraceRow] = field(default_factory=list)
@@ -182,6 +185,8 @@ class _Run:
             self._trace(math.nan)
         if not math.isfinite(self.state.objective) or self.state.objective <= 0.0:
             return Status.stalled
+        if self.stop_asked:
+            return Status.stopped
         if stopping.max_time is not None and elapsed >= stopping.max_time:
             return Status.max_time
         if self._rule_holds_on_several_looks():
@@ -258,7 +263,7 @@ class _Run:
             self.problem.work.evaluations,
         )
         self.trace.append(row)
-        self.report(row)
+        self.stop_asked = self.report(row) or self.stop_asked
         self.next_trace = int(self.iteration * _TRACE_GROWTH) + 1
 
     def result(self, status: Status) -> Result:

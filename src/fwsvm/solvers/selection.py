@@ -127,8 +127,7 @@ class Sampled(Selection):
         if keep != 1.0:
             gradient *= keep
         for i, amount in changes.items():
-            among = state.entered
-            gradient += amount * self.problem.signed(self.values.row(i), i, among)
+            gradient += amount * self.problem.signed(self.values.row(i), i, state.signs)
             gradient[state.slot(i)] += amount * self.problem.ridge[i]
 
     def kernel_row(self, state: State, i: int) -> NDArray[Any]:
@@ -142,7 +141,7 @@ class Sampled(Selection):
 
     def _gradient_of(self, state: State, rows: np.ndarray) -> Floats:
         """(Kt a)_i = y_i sum_s y_s a_s (k_is + 1) + a_i / C_i of any rows."""
-        signed = state.weights * self.problem.signs[state.entered]
+        signed = state.weights * state.signs
         outputs = self.values.products(rows, signed) + signed.sum()
         problem = self.problem
         gradient: Floats = problem.signs[rows] * outputs

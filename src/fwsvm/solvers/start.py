@@ -27,7 +27,7 @@ def random_start(problem: DualProblem, rng: np.random.Generator) -> tuple[Ints, 
 def pair_start(problem: DualProblem, rng: np.random.Generator) -> tuple[Ints, Floats]:
     """A random row and the row furthest from it, with weight 1/2 each."""
     a = int(rng.integers(problem.size))
-    gradient = problem.signed(problem.column(a), a)
+    gradient = problem.signed(problem.column(a), a, problem.signs)
     gradient[a] += problem.ridge[a]
     b = int((problem.diagonal - 2.0 * gradient).argmax())
     if a == b:
@@ -41,11 +41,22 @@ def exact_ball(matrix: Floats) -> Floats:
     In the margin form: b >= 0 minimises 1/2 b' Kt b - sum b = 1/2 |L' b - v|^2 + const, with
     Kt = L L' and L v = 1: non-negative least squares.
     """
-    factor = scipy.linalg.cholesky(matrix, lower=True)
+    factor = _cholesky(matrix)
     target = scipy.linalg.solve_triangular(factor, np.ones(len(matrix)), lower=True)
     margin_form, _ = scipy.optimize.nnls(factor.T, target)
     weights: Floats = margin_form / margin_form.sum()
     return weights
+
+
+def _cholesky(matrix: Floats) -> Floats:
+    """L L' = Kt, or Kt + s I with the smallest s where roundings made Kt indefinite."""
+    try:
+        factor: Floats = scipy.linalg.cholesky(matrix, lower=True)
+    except scipy.linalg.LinAlgError:
+        eigenvalues = scipy.linalg.eigvalsh(matrix)
+        shift = 1e-10 * np.abs(eigenvalues).max() - eigenvalues.min()
+        factor = scipy.linalg.cholesky(matrix + shift * np.eye(len(matrix)), lower=True)
+    return factor
 
 
 def _with_both_classes(problem: DualProblem, chosen: Ints, rng: np.random.Generator) -> Ints:

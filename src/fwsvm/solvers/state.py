@@ -27,11 +27,13 @@ class State:
         self.selection = selection
         self._rows = np.empty(64, dtype=np.int64)
         self._values = np.zeros(64)
+        self._signs = np.empty(64)
         self._scale = 1.0
         self._n = 0
         self._slot_of = np.full(problem.size, -1, dtype=np.int32)
         for i, weight in zip(rows.tolist(), weights.tolist(), strict=True):
-            self._values[self.enter(i)] = weight
+            slot = self.enter(i)  # may replace the arrays by longer ones
+            self._values[slot] = weight
         self.objective = 0.0
         self.allowed_slope = 0.0  # the R - g_i* at which the stopping rule holds; kept by the loop
         self.refresh()
@@ -42,6 +44,11 @@ class State:
     def entered(self) -> Ints:
         """Rows that have or had weight, in order of entry."""
         return self._rows[: self._n]
+
+    @property
+    def signs(self) -> Floats:
+        """y of the entered rows."""
+        return self._signs[: self._n]
 
     @property
     def weights(self) -> Floats:
@@ -79,9 +86,11 @@ class State:
             if slot == len(self._rows):
                 self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
                 self._values = np.concatenate([self._values, np.zeros_like(self._values)])
+                self._signs = np.concatenate([self._signs, np.empty_like(self._signs)])
             self._n += 1
             self._slot_of[i] = slot
             self._rows[slot], self._values[slot] = i, 0.0
+            self._signs[slot] = self.problem.signs[i]
             self.selection.entered(i, gradient)
         return slot
 
