@@ -176,10 +176,7 @@ bool coordinate_descent(const T* kernel, int64_t stride, int64_t size, const dou
                         Execution& execution) {
     std::vector<double> work(size_t(2 * size));
     const int steps = int(std::clamp<int64_t>(size, 64, 1000));
-    for (int64_t done = 0; done < most_steps; done += steps) {
-        execution.check();
-        const bool goes_on = vector_loops<T>().coordinate_steps(kernel, stride, size, signs, ridge, coefficients,
-                                                                outputs, work.data(), steps);
+    for (int64_t done = 0;; done += steps) {
         double linear = 0, norm2 = 0, ridges = 0, slacks = 0;
         for (int64_t i = 0; i < size; ++i) {
             const double margin = signs[i] * outputs[i], slack = std::max(0.0, 1.0 - margin);
@@ -190,9 +187,12 @@ bool coordinate_descent(const T* kernel, int64_t stride, int64_t size, const dou
         }
         const double primal = 0.5 * (norm2 + slacks), dual = linear - 0.5 * (norm2 + ridges);
         if (primal - dual <= tolerance * primal) return true;
-        if (!goes_on) return false;
+        if (done >= most_steps) return false;
+        execution.check();
+        if (!vector_loops<T>().coordinate_steps(kernel, stride, size, signs, ridge, coefficients, outputs,
+                                                work.data(), steps))
+            return false;
     }
-    return false;
 }
 
 template class ActiveValues<float>;

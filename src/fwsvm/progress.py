@@ -63,8 +63,9 @@ class Progress:
             self.context.call_on_fit_task_begin(**self._fit)
 
     @property
-    def verbose(self) -> bool:
-        return bool(self.estimator.verbose)
+    def watches_closely(self) -> bool:
+        """Whether somebody looks at the problems as they run, so one after the other."""
+        return bool(self.estimator.verbose or getattr(self.estimator, "_skl_callbacks", ()))
 
     @contextmanager
     def binary_problem(self, number: int) -> Iterator[Report]:

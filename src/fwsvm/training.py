@@ -37,7 +37,7 @@ class Training:
         threads = thread_count(self.n_jobs)
         clock = Clock(self.max_time)
         small = [i for i, t in enumerate(self.tasks) if len(t.rows) <= MOST_ROWS_SIDE_BY_SIDE]
-        if threads == 1 or len(small) < 2 or self.watch.verbose:
+        if threads == 1 or len(small) < 2 or self.watch.watches_closely:
             small = []
         results: dict[int, Result] = {}
         with single_threaded_blas():

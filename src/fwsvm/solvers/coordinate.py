@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _native
-from .core_set import CoreSet
+from .core_set import CoreSet, IndefiniteKernelError
 
 
 def descend(core: CoreSet, tolerance: float, most_steps: int) -> bool:
@@ -21,7 +21,12 @@ def descend(core: CoreSet, tolerance: float, most_steps: int) -> bool:
     converged = _native.coordinate_descent(
         core.matrix.stored, core.signs, core.ridge, coefficients, outputs, tolerance, most_steps
     )
-    core.set_point(coefficients, core.signs * outputs)
+    margins = core.signs * outputs
+    with np.errstate(over="ignore", invalid="ignore"):
+        curvature = coefficients @ (margins + core.ridge * coefficients)  # b' Kt b
+    if not 0.0 <= curvature < np.inf:
+        raise IndefiniteKernelError
+    core.set_point(coefficients, margins)
     return converged
 
 

@@ -6,7 +6,7 @@ max(0, 1 - o_i) the primal and dual values on the core set are
     P(b) = 1/2 b'Q b + 1/2 sum C_i slack_i^2        D(b) = sum b - 1/2 b' (Q + diag(1/C)) b
 
 P bounds the optimum from above for any b, D from below for b >= 0, also after the scaling that is
-best for it. Newton's method leaves some coefficients slightly negative, so D is that of max(b, 0).
+best for it. On its way Newton's method makes some coefficients negative, so D is that of max(b, 0).
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ SMALL = 1024
 # Multiply-adds of a kernel value from which on reading it is faster than computing it anew
 # (benchmarks/stored_or_computed.py).
 COSTLY_VALUE = 40
+
+
+class IndefiniteKernelError(ArithmeticError):
+    """The matrix has a direction of negative curvature."""
 
 
 class KernelMatrix:
@@ -207,16 +211,21 @@ class CoreSet:
         self.set_point(self.coefficients + step * change, self.margins + step * change_of_margins)
 
     def scale(self) -> None:
-        """b <- the multiple of b that is best for D."""
+        """b <- the multiple of b that is best for D, if Kt is positive along b."""
         b = self.coefficients
-        factor = float(b.sum()) / float(b @ (self.margins + self.ridge * b))
-        self.set_point(factor * b, factor * self.margins)
+        curvature = float(b @ (self.margins + self.ridge * b))
+        if curvature > 0:
+            factor = float(b.sum()) / curvature
+            self.set_point(factor * b, factor * self.margins)
 
     def clip(self) -> None:
         """b <- max(b, 0)."""
+        self.set_point(*self._clipped())
+
+    def _clipped(self) -> tuple[Floats, Floats]:
+        """max(b, 0) and its margins."""
         clipped = np.maximum(self.coefficients, 0.0)
-        margins = self.margins + self.change_of_margins(clipped - self.coefficients)
-        self.set_point(clipped, margins)
+        return clipped, self.margins + self.change_of_margins(clipped - self.coefficients)
 
     # -------------------------------------------------------------------------------------- values
 
@@ -248,7 +257,6 @@ class CoreSet:
         return 0.5 * float(coefficients @ margins) + 0.5 * float((slack**2 / self.ridge).sum())
 
     def _dual(self) -> float:
-        b = np.maximum(self.coefficients, 0.0)
-        margins = self.margins + self.change_of_margins(b - self.coefficients)
+        b, margins = self._clipped()
         curvature = float(b @ (margins + self.ridge * b))
         return 0.5 * float(b.sum()) ** 2 / curvature if curvature > 0 else 0.0

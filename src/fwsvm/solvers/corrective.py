@@ -26,10 +26,11 @@ import numpy as np
 from ..dual import Certificate, DualProblem, Floats, Ints
 from ..threads import single_threaded_blas
 from .coordinate import descend
-from .core_set import SMALL, CoreSet
+from .core_set import SMALL, CoreSet, IndefiniteKernelError
 from .loop import Report, Result, Start, Status, Stopping, TraceRow
-from .newton import IndefiniteKernelError, Newton
+from .newton import Newton
 from .scan import Scan
+from .start import N_SOLVED_AT_ONCE, random_start
 
 FIRST_LEVEL = 1000
 GROWTH = 2
@@ -40,16 +41,11 @@ STEPS_PER_ROW = 30  # coordinate steps before Newton's method takes over
 FLOAT_TOLERANCE = 2e-5
 
 
-class OutOfTimeError(Exception):
-    """There is just time left for the final certificate."""
+class EndedError(Exception):
+    """The run is over before the gap is closed."""
 
-
-class OutOfIterationsError(Exception):
-    """As many steps as were allowed have been made."""
-
-
-class StoppedError(Exception):
-    """Whoever watches the trace asked to stop."""
+    def __init__(self, status: Status) -> None:
+        self.status = status
 
 
 def solve(
@@ -66,12 +62,8 @@ def solve(
         try:
             run.begin(start)
             status = run.until_converged()
-        except OutOfTimeError:
-            status = Status.max_time
-        except OutOfIterationsError:
-            status = Status.max_iter
-        except StoppedError:
-            status = Status.stopped
+        except EndedError as end:
+            status = end.status
         return run.result(status)
 
 
@@ -103,10 +95,10 @@ class _Run:
 
     def begin(self, start: Start | None) -> None:
         """The first rows, or the support vectors of a warm start."""
-        if start is None:
+        if start is None and self.problem.size > N_SOLVED_AT_ONCE:
             self._take_in(self._next_rows(), everything=True)
             return
-        rows, weights = start(self.problem, self.rng)
+        rows, weights = (start or random_start)(self.problem, self.rng)
         self.core.change(np.zeros(0, dtype=bool), rows, np.zeros(len(rows)))
         self.core.move_to(weights)
         self.core.scale()
@@ -174,11 +166,16 @@ class _Run:
         try:
             return self._descend(tolerance) or self._newton().converge(tolerance)
         except IndefiniteKernelError:
-            return False
+            if core.matrix.dtype == np.float64:
+                raise EndedError(Status.indefinite) from None
         finally:
+            core.clip()
+            core.scale()
             change, of_margins = core.coefficients - before[0], core.margins - before[1]
             self.scan.moved(math.sqrt(max(0.0, float(change @ of_margins))))
             self.solve_seconds += time.perf_counter() - began
+        self.core = core.with_precision(np.float64)  # it may have been roundings
+        return self._solve(tolerance)
 
     def _descend(self, tolerance: float) -> bool:
         core = self.core
@@ -193,17 +190,17 @@ class _Run:
     def _step_begins(self) -> None:
         self.check_time()
         if self.iteration == self.stopping.max_iter:
-            raise OutOfIterationsError
+            raise EndedError(Status.max_iter)
         self.iteration += 1
         if self._trace(math.nan):
-            raise StoppedError
+            raise EndedError(Status.stopped)
 
     # ---------------------------------------------------------------------------- clock and values
 
     def check_time(self) -> None:
         limit = self.stopping.max_time
         if limit is not None and time.perf_counter() - self.began + self.reserve >= limit:
-            raise OutOfTimeError
+            raise EndedError(Status.max_time)
 
     def _gap(self, slack_outside: float) -> float:
         """On the rows seen: the core set and what the others add to P."""
@@ -237,7 +234,8 @@ class _Run:
     def _certificate(self) -> Certificate:
         """In double precision, on the rows that are not certain to have no slack."""
         rows, weights = self._point()
-        others = np.setdiff1d(self.scan.may_have_slack(self.core), rows, assume_unique=True)
+        idle = self.core.rows[self.core.coefficients == 0]
+        others = np.concatenate([idle, self.scan.may_have_slack(self.core)])
         return self.problem.certificate(rows, weights, others)
 
     def _point(self) -> tuple[Ints, Floats]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..dual import Floats, Ints
-from .core_set import CoreSet, Mask
+from .core_set import CoreSet, IndefiniteKernelError, Mask
 from .preconditioner import SMALL_FACE, Apply, LowRank, exact_inverse
 
 MOST_RANK = 300  # of the preconditioner
@@ -27,10 +27,6 @@ PART_OF_GAP = 0.01
 SHORT_STEP = 0.1  # a shorter one asks for more accurate solves
 MOST_STEPS = 50
 MOST_PRODUCTS = 500  # of a linear solve
-
-
-class IndefiniteKernelError(ArithmeticError):
-    """The matrix has a direction of negative curvature."""
 
 
 @dataclass
@@ -51,10 +47,20 @@ class Newton:
             goal = self.accuracy * max(tolerance, PART_OF_GAP * gap) * core.primal()
             step = self._step(goal, 0.1 * tolerance)
             before, gap = gap, core.gap()
-            if gap <= tolerance:
+            if gap <= tolerance and self._is_within_when_clipped(tolerance):
                 return True
             if step < SHORT_STEP or gap > 0.5 * before:
                 self.accuracy *= 0.1
+        return False
+
+    def _is_within_when_clipped(self, tolerance: float) -> bool:
+        """Makes b feasible if the gap stays within the tolerance."""
+        core = self.core
+        before = core.coefficients, core.margins
+        core.clip()
+        if core.gap() <= tolerance:
+            return True
+        core.set_point(*before)
         return False
 
     def _step(self, goal: float, flat: float) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg
 
 from ..dual import Floats, Ints
-from .core_set import CoreSet
+from .core_set import CoreSet, IndefiniteKernelError
 
 Apply = Callable[[Floats], Floats]
 
@@ -69,7 +69,10 @@ def exact_inverse(core: CoreSet, face: Ints) -> Apply:
     signs = core.signs[face]
     matrix = (matrix + 1.0) * np.outer(signs, signs)
     matrix[np.diag_indices_from(matrix)] += core.ridge[face]
-    factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    try:
+        factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    except scipy.linalg.LinAlgError:
+        raise IndefiniteKernelError from None
     return lambda residual: np.asarray(scipy.linalg.cho_solve(factor, residual, check_finite=False))
 
 
