@@ -156,7 +156,11 @@ class DualProblem:
         return self.certificate_of(active, weights, gradient)
 
     def certificate_of(self, active: Ints, weights: Floats, gradient: Floats) -> Certificate:
-        """The same from a gradient of all rows that is at hand."""
+        """The same from a gradient of all rows that is at hand.
+
+        P is that of w = sum b_i y_i z_i, D that of max(b, 0): either bounds the optimum, whatever
+        the signs of the weights.
+        """
         outputs = gradient.copy()  # Q a
         outputs[active] -= weights * self.ridge[active]
         # a' Q a cannot be negative; where it is all rounding, what is left of R still is positive.
@@ -166,4 +170,17 @@ class DualProblem:
         norm2 /= objective**2  # b' Q b = |w|^2 + bias^2
         slack = np.maximum(0.0, 1.0 - margins)
         primal = 0.5 * norm2 + 0.5 * float((slack**2 / self.ridge).sum())
-        return Certificate(primal, 0.5 / objective, objective, gradient)
+        dual = 0.5 / self._objective_of_positive(active, weights, gradient[active], objective)
+        return Certificate(primal, dual, objective, gradient)
+
+    def _objective_of_positive(
+        self, active: Ints, weights: Floats, gradient: Floats, objective: float
+    ) -> float:
+        """R of the weights without the negative ones, scaled to the sum 1."""
+        negative = np.flatnonzero(weights < 0)
+        if not len(negative):
+            return objective
+        positive = np.maximum(weights, 0.0)
+        mended = gradient - self.ridge[active] * (weights - positive)
+        mended -= self.margins(active[negative], weights[negative], active, np.float64)
+        return float(positive @ mended) / float(positive.sum()) ** 2

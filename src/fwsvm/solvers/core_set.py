@@ -6,7 +6,7 @@ max(0, 1 - o_i) the primal and dual values on the core set are
     P(b) = 1/2 b'Q b + 1/2 sum C_i slack_i^2        D(b) = sum b - 1/2 b' (Q + diag(1/C)) b
 
 P bounds the optimum from above for any b, D from below for b >= 0, also after the scaling that is
-best for it. On its way Newton's method makes some coefficients negative, so D is that of max(b, 0).
+best for it. Newton's method leaves some coefficients slightly negative, so D is that of max(b, 0).
 """
 
 from __future__ import annotations

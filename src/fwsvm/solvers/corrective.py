@@ -169,7 +169,6 @@ class _Run:
             if core.matrix.dtype == np.float64:
                 raise EndedError(Status.indefinite) from None
         finally:
-            core.clip()
             core.scale()
             change, of_margins = core.coefficients - before[0], core.margins - before[1]
             self.scan.moved(math.sqrt(max(0.0, float(change @ of_margins))))

@@ -47,20 +47,10 @@ class Newton:
             goal = self.accuracy * max(tolerance, PART_OF_GAP * gap) * core.primal()
             step = self._step(goal, 0.1 * tolerance)
             before, gap = gap, core.gap()
-            if gap <= tolerance and self._is_within_when_clipped(tolerance):
+            if gap <= tolerance:
                 return True
             if step < SHORT_STEP or gap > 0.5 * before:
                 self.accuracy *= 0.1
-        return False
-
-    def _is_within_when_clipped(self, tolerance: float) -> bool:
-        """Makes b feasible if the gap stays within the tolerance."""
-        core = self.core
-        before = core.coefficients, core.margins
-        core.clip()
-        if core.gap() <= tolerance:
-            return True
-        core.set_point(*before)
         return False
 
     def _step(self, goal: float, flat: float) -> float:
