@@ -146,7 +146,7 @@ void kernel_row(const Function& function, const T* values, const int32_t* slots,
 // ---------------------------------------------------------------- exact values where float is not
 
 // Where rows lie far from the origin but near each other, distances made of norms cancel. Those (few)
-// kernel values are computed again from a distance in double, by differences where rows are dense.
+// kernel values are computed again: from differences where rows are dense, else from sums in double.
 template <class T> struct Refinement {
     double error_factor;  // the rounding error of gamma x distance is about this x the smaller norm
     double target;        // what it may change a kernel value by
@@ -161,17 +161,39 @@ template <class T> struct Refinement {
         norm_limit = target / error_factor;
     }
 
-    // distance(j) is the distance from column j, in double
-    template <class Function, class Distance>
+    // distances(first, wanted, to) puts the distances from columns first + lane, where wanted, into to[lane].
+    template <class Function, class Distances>
     void row(const Function& function, double norm, const double* column_norms, int columns, T* values,
-             Distance distance) const {
+             Distances distances) const {
         if (norm <= norm_limit) return;
-        for (int j = 0; j < columns; ++j) {
-            const double error = error_factor * (norm < column_norms[j] ? norm : column_norms[j]);
-            if (error <= target || is_small(double(values[j]), error)) continue;
-            const double exact = distance(j);
-            values[j] = T(exp2<double>(broadcast(exact > 0 ? function.factor * exact : 0.0))[0]);
+        for (int first = 0; first < columns; first += lanes<T>) {
+            const int count = columns - first < lanes<T> ? columns - first : lanes<T>;
+            if (all_good(norm, column_norms + first, count, values + first)) continue;
+            bool wanted[lanes<T>] = {};
+            double to[lanes<T>] = {};
+            for (int lane = 0; lane < count; ++lane) {
+                const double error = error_of(norm, column_norms[first + lane]);
+                wanted[lane] = error > target && !is_small(double(values[first + lane]), error);
+            }
+            distances(first, wanted, to);
+            Vector<T> exact = broadcast(T(0));
+            for (int lane = 0; lane < lanes<T>; ++lane) exact[lane] = T(to[lane] > 0 ? function.factor * to[lane] : 0.0);
+            exact = exp2<T>(exact);
+            for (int lane = 0; lane < count; ++lane)
+                if (wanted[lane]) values[first + lane] = exact[lane];
         }
+    }
+
+    double error_of(double norm, double other) const { return error_factor * (norm < other ? norm : other); }
+
+    // The usual case without a branch: every error is moderate and cannot matter to its value.
+    bool all_good(double norm, const double* column_norms, int count, const T* values) const {
+        int doubtful = 0;
+        for (int j = 0; j < count; ++j) {
+            const double error = error_of(norm, column_norms[j]);
+            doubtful |= int(error >= 0.1) | int(1.11 * double(values[j]) * error > target);
+        }
+        return doubtful == 0;
     }
 
     // Is the value with its error so small that the error cannot matter? A very large error may hide any value.
@@ -257,7 +279,7 @@ void multiply_tile(const T* tile, int width, const Sink<T>& sink, const T* coeff
 
 // ------------------------------------------------------------------------------------- one group
 
-// What dense and sparse rows do differently: how a tile is filled, and one inner sum in double.
+// What dense and sparse rows do differently: how a tile is filled, and exact distances.
 template <class T> struct DenseTiles {
     static constexpr int width = dense_width<T>;
     static constexpr int rows = tile_rows;
@@ -270,17 +292,18 @@ template <class T> struct DenseTiles {
             : count <= 4 ? kernel_tile<T, 4, Function> : kernel_tile<T, tile_rows, Function>;
         kernel(function, block.values + first * depth, panel, depth, block.side + first, column_side, tile);
     }
-    // Only squared distances are ever asked for: sums of absolute differences of dense rows do not cancel.
+    // Only squared distances are ever asked for: sums of absolute differences of dense rows do not cancel. Nor do
+    // squares of differences, so all columns of a vector are done at once in T.
     template <class Function>
-    static double exact_distance(const Function&, const PackedRows<T>& block, int row,
-                                 const PackedPanels<T>& panels, const T* panel, int64_t, int column) {
+    static void exact_distances(const Function&, const PackedRows<T>& block, int row, const PackedPanels<T>& panels,
+                                const T* panel, int64_t, int first, const bool*, double* to) {
         const T* a = block.values + (row - row % tile_rows) * panels.depth + row % tile_rows;
-        double sum = 0;
+        Vector<T> sum = broadcast(T(0));
         for (int64_t k = 0; k < panels.depth; ++k) {
-            const double difference = double(a[k * tile_rows]) - double(panel[k * width + column]);
-            sum += difference * difference;
+            const Vector<T> difference = load(panel + k * width + first) - a[k * tile_rows];
+            sum = sum + difference * difference;
         }
-        return sum;
+        for (int lane = 0; lane < lanes<T>; ++lane) to[lane] = double(sum[lane]);
     }
 };
 
@@ -307,13 +330,17 @@ template <class T> struct SparseTiles {
         }
     }
     template <class Function>
-    static double exact_distance(const Function& function, const PackedRows<T>& block, int row,
-                                 const PackedPanels<T>& panels, const T* panel, int64_t first_column, int column) {
-        double sum = double(block.start[row]);
-        for (int64_t p = block.row_starts[row]; p < block.row_starts[row + 1]; ++p)
-            sum = Function::Inner::add_one_stored(sum, double(block.values[p]),
-                                                  double(panel[int64_t(block.slots[p]) * width + column]));
-        return function.distance(sum, block.exact_side[row], panels.exact_side[first_column + column]);
+    static void exact_distances(const Function& function, const PackedRows<T>& block, int row,
+                                const PackedPanels<T>& panels, const T* panel, int64_t first_column, int first,
+                                const bool* wanted, double* to) {
+        for (int column = first; column < first + lanes<T>; ++column) {
+            if (!wanted[column - first]) continue;
+            double sum = double(block.start[row]);
+            for (int64_t p = block.row_starts[row]; p < block.row_starts[row + 1]; ++p)
+                sum = Function::Inner::add_one_stored(sum, double(block.values[p]),
+                                                      double(panel[int64_t(block.slots[p]) * width + column]));
+            to[column - first] = function.distance(sum, block.exact_side[row], panels.exact_side[first_column + column]);
+        }
     }
 };
 
@@ -339,9 +366,9 @@ void evaluate_group(const Function& function, const KernelParameters& parameters
             if constexpr (Function::is_distance)
                 for (int r = 0; r < rows; ++r)
                     refinement.row(function, block.exact_side[first + r], panels.exact_side + first_column,
-                                   columns, tile + r * width, [&](int j) {
-                                       return Tiles::exact_distance(function, block, first + r, panels, panel,
-                                                                    first_column, j);
+                                   columns, tile + r * width, [&](int lane, const bool* wanted, double* to) {
+                                       Tiles::exact_distances(function, block, first + r, panels, panel,
+                                                              first_column, lane, wanted, to);
                                    });
             if (!sink.block && columns < width)  // padding: whatever the kernel makes of it must not count
                 for (int r = 0; r < rows; ++r)
