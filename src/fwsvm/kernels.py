@@ -18,7 +18,7 @@ import scipy.sparse
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _native
-from .rows import Rows
+from .rows import BREAK_EVEN_DENSITY, Rows
 from .threads import thread_count
 
 Floats = NDArray[np.float64]
@@ -98,7 +98,7 @@ class Kernel(ABC):
         """``k(a_i, a_i)``."""
 
     def work_of_a_value(self, A: Rows) -> float:
-        """About how many multiply-adds of the engine a value is worth."""
+        """About how many multiply-adds of dense rows a value is worth."""
         return math.inf
 
     @abstractmethod
@@ -148,7 +148,7 @@ class TileKernel(Kernel):
         return norms(A), norms(B), centre
 
     def work_of_a_value(self, A: Rows) -> float:
-        return A.stored_per_row
+        return A.stored_per_row / (BREAK_EVEN_DENSITY if A.is_sparse else 1.0)
 
     def _fill(self, A: Rows, B: Rows | None, out: NDArray[Any], threads: int) -> None:
         other = A if B is None else B

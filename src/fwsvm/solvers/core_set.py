@@ -25,7 +25,7 @@ Mask = NDArray[np.bool_]
 SMALL = 1024
 # Multiply-adds of a kernel value from which on reading it is faster than computing it anew
 # (benchmarks/stored_or_computed.py).
-COSTLY_VALUE = 40
+COSTLY_VALUE = 150
 
 
 class IndefiniteKernelError(ArithmeticError):

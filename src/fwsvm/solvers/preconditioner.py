@@ -10,17 +10,20 @@ of the diagonal (Chen, Epperly, Tropp and Webber 2023), a block of them at a tim
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import scipy.linalg
 
 from ..dual import Floats, Ints
+from ..threads import thread_count
 from .core_set import CoreSet, IndefiniteKernelError
 
 Apply = Callable[[Floats], Floats]
 
 SMALL_FACE = 512  # factored exactly
 PIVOTS_AT_ONCE = 100
+ROWS_OF_CHUNK = 2048
 UNEXPLAINED = 1e-4  # of a diagonal value: less is taken for a rounding
 
 
@@ -28,7 +31,8 @@ class LowRank:
     """F of the whole core set; faces take their rows of it."""
 
     def __init__(self, core: CoreSet, rank: int, rng: np.random.Generator) -> None:
-        self.factor = _partial_cholesky(core, rank, rng)
+        self._in_chunks = InChunks(core.problem.n_jobs)
+        self.factor = _partial_cholesky(core, rank, rng, self._in_chunks)
         self._inner = np.eye(self.factor.shape[1])  # I + F' D^-1 F of the face below
         self._face = np.zeros(len(core), dtype=bool)
         self._scale = 1.0 / core.ridge
@@ -40,8 +44,10 @@ class LowRank:
 
         def apply(residual: Floats) -> Floats:
             scaled = scale * residual
-            solved = scipy.linalg.cho_solve(inner, factor.T @ scaled, check_finite=False)
-            result: Floats = scaled - scale * (factor @ solved)
+            inside = sum(self._in_chunks(len(face), lambda some: factor[some].T @ scaled[some]))
+            solved = scipy.linalg.cho_solve(inner, inside, check_finite=False)
+            outside = self._in_chunks(len(face), lambda some: factor[some] @ solved)
+            result: Floats = scaled - scale * np.concatenate(outside)
             return result
 
         return apply
@@ -58,9 +64,33 @@ class LowRank:
         return self._inner
 
     def _gram(self, rows: np.ndarray) -> Floats:
-        some = self.factor[rows] * np.sqrt(self._scale[rows])[:, None]
-        gram: Floats = some.T @ some
-        return gram
+        places = np.flatnonzero(rows)
+        roots = np.sqrt(self._scale[places])[:, None]
+
+        def gram(some: slice) -> Floats:
+            part = self.factor[places[some]] * roots[some]
+            return np.asarray(part.T @ part)
+
+        return np.asarray(sum(self._in_chunks(len(places), gram)))
+
+
+class InChunks:
+    """Linear algebra on chunks of rows, on several threads.
+
+    The chunks do not depend on the number of threads, and so neither do sums over them.
+    """
+
+    def __init__(self, n_jobs: int | None) -> None:
+        self._threads = thread_count(n_jobs)
+        self._executor = ThreadPoolExecutor(self._threads) if self._threads > 1 else None
+
+    def __call__(self, n_rows: int, compute: Callable[[slice], Floats]) -> list[Floats]:
+        """The results of all chunks, in order."""
+        starts = range(0, max(1, n_rows), ROWS_OF_CHUNK)
+        chunks = [slice(start, start + ROWS_OF_CHUNK) for start in starts]
+        if self._executor is None or len(chunks) == 1:
+            return [compute(chunk) for chunk in chunks]
+        return list(self._executor.map(compute, chunks))
 
 
 def exact_inverse(core: CoreSet, face: Ints) -> Apply:
@@ -76,7 +106,9 @@ def exact_inverse(core: CoreSet, face: Ints) -> Apply:
     return lambda residual: np.asarray(scipy.linalg.cho_solve(factor, residual, check_finite=False))
 
 
-def _partial_cholesky(core: CoreSet, rank: int, rng: np.random.Generator) -> Floats:
+def _partial_cholesky(
+    core: CoreSet, rank: int, rng: np.random.Generator, in_chunks: InChunks
+) -> Floats:
     """F with F F' ~ Q, the column y of the bias last."""
     n = len(core)
     diagonal = core.problem.diagonal[core.rows] - core.ridge - 1.0
@@ -88,13 +120,20 @@ def _partial_cholesky(core: CoreSet, rank: int, rng: np.random.Generator) -> Flo
         if not size:
             break
         pivots = rng.choice(n, size, replace=False, p=candidates / candidates.sum())
-        columns = core.matrix.columns(pivots).astype(np.float64)
-        columns -= factor[:, :used] @ factor[pivots, :used].T
-        new = columns @ _inverse_root(columns[pivots], threshold)
-        factor[:, used : used + new.shape[1]] = new
-        left -= np.einsum("ij,ij->i", new, new)
+        of_pivots = core.matrix.columns(pivots)
+        known = factor[pivots, :used]
+        inside = of_pivots[pivots].astype(np.float64) - known @ known.T
+        root = _inverse_root(inside, threshold)
+        new = slice(used, used + root.shape[1])
+
+        def extend(some: slice) -> Floats:
+            unexplained = of_pivots[some] - factor[some, :used] @ known.T  # noqa: B023
+            factor[some, new] = unexplained @ root  # noqa: B023
+            return np.einsum("ij,ij->i", factor[some, new], factor[some, new])  # noqa: B023
+
+        left -= np.concatenate(in_chunks(n, extend))
         left[pivots] = 0.0
-        used += new.shape[1]
+        used += root.shape[1]
     factor[:, used] = 1.0
     result: Floats = core.signs[:, None] * factor[:, : used + 1]
     return result

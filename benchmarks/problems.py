@@ -1,0 +1,119 @@
+"""The classification problems on which trainers are compared: data, preparation, C and gamma."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from runner import data_folder
+from sklearn.preprocessing import StandardScaler
+
+from fwsvm import Rows, datasets
+from fwsvm.estimators import gamma_of
+
+PREPARED = Path(__file__).parents[1] / "build" / "benchmarks"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A named data set with what is done to it, and the parameters of the machine.
+
+    ``scaling`` is a number to divide by, "standard" or None; ``classes`` keeps two of the classes,
+    or (c, None) sets c against the rest. ``bar`` is the part of the fastest peer's time to stay
+    within, ``scans`` the number of products of all rows with all support vectors.
+    """
+
+    data: str
+    C: float
+    gamma: float | str = "mean_distance"
+    scaling: float | str | None = None
+    classes: tuple[int, int | None] | None = None
+    bar: float | None = None
+    scans: float | None = None
+
+
+PROBLEMS = {
+    "a9a": Problem("a9a", 1, bar=0.6, scans=12),
+    "w8a": Problem("w8a", 10, bar=0.6, scans=12),
+    "w8a C=100": Problem("w8a", 100, bar=1.0),
+    "ijcnn1": Problem("ijcnn1", 10, 1.0, bar=0.4, scans=20),
+    "mnist": Problem("mnist", 10, scaling=255, bar=0.33),
+    "kdd99": Problem("kdd99-10pc", 10, scaling="standard", bar=0.15),
+    "letter": Problem("letter.scale", 10, 1.0, bar=0.5),
+    "usps": Problem("usps", 10, 1 / 128, bar=0.5),
+    "shuttle": Problem("shuttle", 10, scaling="standard", bar=0.5),
+    "reuters": Problem("reuters", 10, bar=1.0),
+    "mnist 3-8": Problem("mnist", 10, scaling=255, classes=(3, 8), scans=8),
+    "kdd99 normal": Problem("kdd99-10pc", 10, scaling="standard", classes=(1, None), scans=8),
+}
+
+Arrays = dict[str, Any]  # X, y, X_test, y_test and gamma
+
+
+def load(name: str) -> Arrays:
+    """The arrays of a problem, float32, CSR where the set is sparse; prepared once and kept."""
+    path = PREPARED / f"{name.replace(' ', '_')}.npz"
+    if not path.exists():
+        PREPARED.mkdir(parents=True, exist_ok=True)
+        _save(path, _prepare(PROBLEMS[name]))
+    with np.load(path) as stored:
+        return {
+            "X": _matrix(stored, "X"),
+            "X_test": _matrix(stored, "X_test"),
+            **{key: stored[key][()] for key in ("y", "y_test", "gamma")},
+        }
+
+
+def _prepare(problem: Problem) -> Arrays:
+    folder = data_folder()
+    if folder is not None:
+        os.environ.setdefault("FWSVM_DATA", str(folder))
+    (X, y), (X_test, y_test) = (datasets.load(problem.data, part) for part in ("train", "test"))
+    if problem.classes is not None:
+        X, y = _of_classes(X, y, problem.classes)
+        X_test, y_test = _of_classes(X_test, y_test, problem.classes)
+    if problem.scaling == "standard":
+        scaler = StandardScaler()
+        X = scaler.fit_transform(_dense(X)).astype(np.float32)
+        X_test = scaler.transform(_dense(X_test)).astype(np.float32)
+    elif problem.scaling is not None:
+        X, X_test = ((part / problem.scaling).astype(np.float32) for part in (X, X_test))
+    gamma = gamma_of(problem.gamma, Rows(X), np.ones(len(y)))
+    return {"X": X, "y": y, "X_test": X_test, "y_test": y_test, "gamma": gamma}
+
+
+def _of_classes(X: Any, y: Any, classes: tuple[int, int | None]) -> tuple[Any, Any]:
+    first, second = classes
+    if second is None:
+        return X, np.where(y == first, 1, -1)
+    chosen = np.flatnonzero((y == first) | (y == second))
+    return X[chosen], y[chosen]
+
+
+def _dense(X: Any) -> Any:
+    return np.asarray(X.toarray() if scipy.sparse.issparse(X) else X, dtype=np.float32)
+
+
+def _save(path: Path, arrays: Arrays) -> None:
+    flat: dict[str, Any] = {}
+    for key, value in arrays.items():
+        if scipy.sparse.issparse(value):
+            flat |= {f"{key}_{part}": getattr(value, part) for part in _PARTS}
+            flat[f"{key}_shape"] = value.shape
+        else:
+            flat[key] = value
+    np.savez(path, **flat)
+
+
+def _matrix(stored: Any, key: str) -> Any:
+    if key in stored:
+        return stored[key]
+    parts = tuple(stored[f"{key}_{part}"] for part in _PARTS)
+    return scipy.sparse.csr_matrix(parts, shape=tuple(stored[f"{key}_shape"]))
+
+
+_PARTS = ("data", "indices", "indptr")
