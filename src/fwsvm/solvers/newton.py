@@ -6,6 +6,9 @@ P is quadratic between the faces A = {i : o_i < 1}. A step solves
 
 by conjugate gradients from where b is, and goes along that direction to where the piecewise
 quadratic P is smallest. b may be negative on A; D is that of max(b, 0).
+
+While the point is far from the solution, as it is when new rows have come in, A is not the face at
+hand but the one that `low_rank` predicts for the solution.
 """
 
 from __future__ import annotations
@@ -17,7 +20,9 @@ import numpy as np
 
 from ..dual import Floats, Ints
 from .core_set import CoreSet, IndefiniteKernelError, Mask
-from .preconditioner import SMALL_FACE, Apply, LowRank, exact_inverse
+from .line_search import best_step
+from .low_rank import LowRank, predicted_margins
+from .preconditioner import SMALL_FACE, Apply, exact_inverse, low_rank_inverse
 
 MOST_RANK = 300  # of the preconditioner
 # The linear solves are accurate to this part of the tolerance, or of a part of the gap that is
@@ -25,6 +30,8 @@ MOST_RANK = 300  # of the preconditioner
 ACCURACY = 0.1
 PART_OF_GAP = 0.01
 SHORT_STEP = 0.1  # a shorter one asks for more accurate solves
+FAR_GAP = 0.02  # above it faces are predicted, until the step to one is not long
+LONG_STEP = 0.3
 MOST_STEPS = 50
 MOST_PRODUCTS = 500  # of a linear solve
 
@@ -38,27 +45,38 @@ class Newton:
     check_time: Callable[[], None]
     report: Callable[[], None]
     accuracy: float = ACCURACY
+    _predicts: bool = True
     _low_rank: LowRank | None = None
 
     def converge(self, tolerance: float) -> bool:
         """Steps until the gap on the core set is within the tolerance."""
-        core, gap = self.core, 1.0
+        core = self.core
+        gap = core.gap()
         for _ in range(MOST_STEPS):
             goal = self.accuracy * max(tolerance, PART_OF_GAP * gap) * core.primal()
-            step = self._step(goal, 0.1 * tolerance)
+            predicts = self._predicts and gap > FAR_GAP
+            step = self._step(predicts, goal, 0.1 * tolerance)
             before, gap = gap, core.gap()
             if gap <= tolerance:
                 return True
-            if step < SHORT_STEP or gap > 0.5 * before:
+            if predicts:
+                self._predicts = step >= LONG_STEP
+            elif step < SHORT_STEP or gap > 0.5 * before:
                 self.accuracy *= 0.1
         return False
 
-    def _step(self, goal: float, flat: float) -> float:
+    def _step(self, predicts: bool, goal: float, flat: float) -> float:
         """One Newton step; its length along the direction."""
         core = self.core
         self.report()
-        change, change_of_margins = self._direction(core.margins < 1.0, goal)
-        step = best_step(core, change, change_of_margins)
+        inside = core.margins < 1.0
+        size = int(np.count_nonzero(inside))
+        if predicts and size > SMALL_FACE:
+            inside = predicted_margins(self._low_rank_for(size)) < 1.0
+        change, change_of_margins = self._direction(inside, goal)
+        linear = float(core.coefficients @ change_of_margins)
+        quadratic = float(change @ change_of_margins)
+        step = best_step(linear, quadratic, core.margins, change_of_margins, core.ridge)
         best = core.primal_after(change, change_of_margins, step)
         # Where P is flat a whole step is as good, and b becomes what it is at the optimum.
         if core.primal_after(change, change_of_margins, 1.0) <= best * (1.0 + flat):
@@ -113,27 +131,10 @@ class Newton:
     def _preconditioner(self, face: Ints) -> Apply:
         if len(face) <= SMALL_FACE:
             return exact_inverse(self.core, face)
+        return low_rank_inverse(self._low_rank_for(len(face)), face)
+
+    def _low_rank_for(self, size: int) -> LowRank:
+        """That of the whole core set; its rank is chosen for the first face that asks."""
         if self._low_rank is None:
-            rank = min(MOST_RANK, len(face) // 4)
-            self._low_rank = LowRank(self.core, rank, self.rng)
-        return self._low_rank.on(face)
-
-
-def best_step(core: CoreSet, change: Floats, change_of_margins: Floats) -> float:
-    """argmin over t >= 0 of P(b + t d), which is convex and piecewise quadratic in t."""
-    scale = 1.0 / core.ridge
-    linear = float(core.coefficients @ change_of_margins)
-    quadratic = float(change @ change_of_margins)
-    low, high, t = 0.0, np.inf, 1.0
-    for _ in range(100):
-        slack = 1.0 - core.margins - t * change_of_margins
-        weighted = np.where(slack > 0, scale * change_of_margins, 0.0)
-        slope = linear + t * quadratic - float(weighted @ slack)
-        curvature = quadratic + float(weighted @ change_of_margins)
-        low, high = (low, t) if slope > 0 else (t, high)
-        newton = t - slope / curvature if curvature > 0 else np.inf
-        following = newton if low < newton < high else 0.5 * (low + min(high, 2.0 * t))
-        if abs(following - t) <= 1e-9 * t:
-            return following
-        t = following
-    return t
+            self._low_rank = LowRank(self.core, min(MOST_RANK, size // 4), self.rng)
+        return self._low_rank
