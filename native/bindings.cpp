@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "engine.hpp"
+#include "equal_rows.hpp"
 #include "libsvm_text.hpp"
 #include "solver_loops.hpp"
 
@@ -230,6 +231,12 @@ NB_MODULE(_native, m) {
     nb::class_<NativeRows>(m, "NativeRows")
         .def("__init__", &initialise, nb::arg("values"), nb::arg("columns"), nb::arg("indices").none(),
              nb::arg("row_starts").none(), nb::arg("selection").none());
+
+    m.def("first_equal_rows", [](const NativeRows& rows, Array<int64_t, nb::ndim<1>, nb::c_contig> first, int threads) {
+        if (rows.view.selection || int64_t(first.shape(0)) != rows.view.count)
+            throw std::invalid_argument("first must have one value for each stored row");
+        run(threads, [&](Execution& execution) { first_equal_rows(rows.view, first.data(), execution); });
+    }, nb::arg().noconvert(), nb::arg().noconvert(), nb::arg());
 
     m.def("norms", [](const NativeRows& rows, std::optional<Doubles> centre, int power, bool single_precision,
                       Array<double, nb::ndim<1>, nb::c_contig> out, int threads) {

@@ -27,6 +27,7 @@ class NativeRows:
         selection: NDArray[int64] | None,
     ) -> None: ...
 
+def first_equal_rows(rows: NativeRows, first: NDArray[int64], threads: int) -> None: ...
 def norms(
     rows: NativeRows,
     centre: NDArray[float64] | None,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -87,6 +87,18 @@ class DualProblem:
     @property
     def size(self) -> int:
         return len(self.rows)
+
+    def merged(self) -> Merged:
+        """The same problem with equal rows of the same sign as one row."""
+        first = self.rows.first_equal(self.n_jobs)
+        _, kept, group = np.unique(
+            2 * first + (self.signs > 0), return_index=True, return_inverse=True
+        )
+        if len(kept) == self.size:
+            return Merged(self, self, np.arange(self.size))
+        ridge = 1.0 / np.bincount(group, 1.0 / self.ridge)
+        problem = replace(self, rows=self.rows.take(kept), signs=self.signs[kept], ridge=ridge)
+        return Merged(self, problem, group)
 
     def column(self, i: int) -> NDArray[Any]:
         """k(x, x_i) of every row x, in the type of the rows: no sign, no bias, no ridge."""
@@ -184,3 +196,29 @@ class DualProblem:
         mended = gradient - self.ridge[active] * (weights - positive)
         mended -= self.margins(active[negative], weights[negative], active, np.float64)
         return float(positive @ mended) / float(positive.sum()) ** 2
+
+
+@dataclass(frozen=True)
+class Merged:
+    """A problem whose equal rows are one: n rows with C each have the same slack, as one with n C.
+
+    Points of either problem are points of the other, with the same w, P and D.
+    """
+
+    original: DualProblem
+    problem: DualProblem
+    group: Ints  # where each of the original rows went
+
+    def merge(self, rows: Ints, weights: Floats) -> tuple[Ints, Floats]:
+        """A point of the original problem."""
+        together = np.bincount(self.group[rows], weights, minlength=self.problem.size)
+        merged = np.unique(self.group[rows])
+        return merged, np.asarray(together[merged])
+
+    def split(self, rows: Ints, weights: Floats) -> tuple[Ints, Floats]:
+        """A point of the merged problem: each weight in parts proportional to C_i."""
+        of_group = np.zeros(self.problem.size)
+        of_group[rows] = weights * self.problem.ridge[rows]
+        parts = of_group[self.group] / self.original.ridge
+        active = np.flatnonzero(parts)
+        return active, parts[active]

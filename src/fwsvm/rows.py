@@ -57,6 +57,7 @@ class Rows:
         # Shared by all selections: they are about the stored rows.
         self._norms: dict[tuple[int, bool, bool], tuple[Any, NDArray[np.float64]]] = {}
         self._centre: list[NDArray[np.float64]] = []
+        self._first_equal: list[NDArray[np.int64]] = []
 
     # ------------------------------------------------------------------------------------ shape
 
@@ -118,6 +119,7 @@ class Rows:
         chosen[chosen < 0] += len(self)
         part = Rows.__new__(Rows)
         part._data, part._norms, part._centre = self._data, self._norms, self._centre
+        part._first_equal = self._first_equal
         part._shown_dense = self._shown_dense
         part._selection = chosen if self._selection is None else self._selection[chosen]
         part._native = None
@@ -175,6 +177,14 @@ class Rows:
                 )
             self._norms[key] = (centre, norms)
         return self._norms[key][1]
+
+    def first_equal(self, n_jobs: int | None = None) -> NDArray[np.int64]:
+        """For each row, the number of the first stored row that is the same to the last bit."""
+        if not self._first_equal:
+            first = np.empty(self.n_stored_rows, dtype=np.int64)
+            _native.first_equal_rows(_native_rows(self._data, None), first, thread_count(n_jobs))
+            self._first_equal.append(first)
+        return self._first_equal[0][self.indices]
 
     def squared_norms(self) -> NDArray[np.float64]:
         """``|x_i|^2`` of each row."""

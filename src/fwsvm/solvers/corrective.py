@@ -11,7 +11,8 @@ Frank-Wolfe with many vertices at a time, fully corrective:
         I <- I + {i in V : o_i < 1}
     until the gap on all rows is within tol
 
-Kernel work is about rows x support vectors, times a small factor. `core_set` is the point and its
+Equal rows count as one with the sum of their C. Kernel work is about rows x support vectors, times
+a small factor. `core_set` is the point and its
 steps' view of the problem, `coordinate` and `newton` solve, `scan` looks at the other rows.
 """
 
@@ -19,11 +20,11 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..dual import Certificate, DualProblem, Floats, Ints
+from ..dual import Certificate, DualProblem, Floats, Ints, Merged
 from ..threads import single_threaded_blas
 from .coordinate import descend
 from .core_set import SMALL, CoreSet, IndefiniteKernelError
@@ -57,14 +58,23 @@ def solve(
     report: Report = lambda row: False,
 ) -> Result:
     """The optimum to a certified gap. ``start`` is where a warm start begins."""
-    run = _Run(problem, stopping, np.random.default_rng(seed), report)
+    began = time.perf_counter()
+    merged, rng = problem.merged(), np.random.default_rng(seed)
+    run = _Run(merged.problem, stopping, rng, report, began)
     with single_threaded_blas():
         try:
-            run.begin(start)
+            run.begin(None if start is None else merged.merge(*start(problem, rng)))
             status = run.until_converged()
         except EndedError as end:
             status = end.status
-        return run.result(status)
+        return _of_all_rows(run.result(status), merged)
+
+
+def _of_all_rows(result: Result, merged: Merged) -> Result:
+    """The result for the problem whose equal rows were merged."""
+    rows, weights = merged.split(result.rows, result.weights)
+    certificate = replace(result.certificate, gradient=result.certificate.gradient[merged.group])
+    return replace(result, rows=rows, weights=weights, certificate=certificate)
 
 
 @dataclass
@@ -73,13 +83,13 @@ class _Run:
     stopping: Stopping
     rng: np.random.Generator
     report: Report
+    began: float
     iteration: int = 0
     seen: int = 0
     scan_seconds: float = 0.0
     solve_seconds: float = 0.0
     most_active: int = 0
     trace: list[TraceRow] = field(default_factory=list)
-    began: float = field(default_factory=time.perf_counter)
     reserve: float = 0.0  # seconds that the final certificate will take
 
     certificate: Certificate | None = None
@@ -93,12 +103,12 @@ class _Run:
 
     # ------------------------------------------------------------------------------------ the loop
 
-    def begin(self, start: Start | None) -> None:
+    def begin(self, point: tuple[Ints, Floats] | None) -> None:
         """The first rows, or the support vectors of a warm start."""
-        if start is None and self.problem.size > N_SOLVED_AT_ONCE:
+        if point is None and self.problem.size > N_SOLVED_AT_ONCE:
             self._take_in(self._next_rows(), everything=True)
             return
-        rows, weights = (start or random_start)(self.problem, self.rng)
+        rows, weights = point or random_start(self.problem, self.rng)
         self.core.change(np.zeros(0, dtype=bool), rows, np.zeros(len(rows)))
         self.core.move_to(weights)
         self.core.scale()
