@@ -71,7 +71,7 @@ RowsView view_of(const NativeRows& rows, const std::optional<Doubles>& side,
                  const std::optional<Doubles>& centre) {
     RowsView view = rows.view;
     view.side = side ? side->data() : nullptr;
-    view.centre = centre && !view.is_sparse ? centre->data() : nullptr;
+    view.centre = centre ? centre->data() : nullptr;
     return view;
 }
 

@@ -269,14 +269,13 @@ void norms(const RowsView& view, int power, bool single_precision, double* out, 
         for (int64_t i = p * part; i < std::min(view.count, (p + 1) * part); ++i) {
             double sum = 0;
             if (view.is_sparse)
-                each_stored_of(view, i, [&](int64_t, int64_t position) {
-                    const double x = value_at(view, position);
+                each_stored_of(view, i, [&](int64_t feature, int64_t position) {
+                    const double x = centred_value(view, feature, position);
                     sum += term(single_precision ? double(float(x)) : x);
                 });
             else
                 for (int64_t k = 0; k < view.columns; ++k) {
-                    double x = value_at(view, i * view.stride + k);
-                    if (view.centre) x -= view.centre[k];
+                    const double x = centred_value(view, k, i * view.stride + k);
                     sum += term(single_precision ? double(float(x)) : x);  // as the tiles will see it
                 }
             out[i] = sum;

@@ -70,6 +70,12 @@ inline double value_at(const RowsView& view, int64_t position) {
                           : double(static_cast<const float*>(view.values)[position]);
 }
 
+// The value at a position that each_stored_of gave, less the centre.
+inline double centred_value(const RowsView& view, int64_t feature, int64_t position) {
+    const double value = value_at(view, position);
+    return view.centre ? value - view.centre[feature] : value;
+}
+
 inline double side_of(const RowsView& view, int64_t i) {
     return view.side ? view.side[view.selection ? view.selection[i] : i] : 0.0;
 }
@@ -192,7 +198,7 @@ template <class T> class Block {
         for (int64_t i = 0; i < count; ++i) {
             double outside = 0;
             each_stored_of(a, first + i, [&](int64_t feature, int64_t position) {
-                const double value = value_at(a, position);
+                const double value = centred_value(a, feature, position);
                 const int32_t slot = slot_of ? slot_of[feature] : int32_t(feature);
                 if (slot >= 0) {
                     values[slots_.size()] = T(value);

@@ -73,7 +73,7 @@ void interleave_sparse(const RowsView& view, int64_t first, int count, int width
         const int64_t row = stored_row(view, first + i);
         for (I p = row_starts[row]; p < row_starts[row + 1]; ++p) {
             const int64_t slot = slot_of ? slot_of[indices[p]] : indices[p];
-            to[slot * width + i] = T(values[p]);
+            to[slot * width + i] = view.centre ? T(double(values[p]) - view.centre[indices[p]]) : T(values[p]);
         }
     }
 }

@@ -27,7 +27,7 @@ struct RowsView {
     const void* row_starts;    // CSR: where each row begins in values
     const int64_t* selection;  // row i of the view is stored row selection[i]; null: row i
     const double* side;        // one value per stored row for the kernel function, or null
-    const double* centre;      // dense: subtracted from every row while packing, or null
+    const double* centre;      // subtracted from every row while packing, or null; CSR rows store what differs from it
 };
 
 // Rows packed for the left side of a tile. Dense: tiles of `tile_rows` rows, feature by feature.

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _native
@@ -31,6 +30,7 @@ class Kernel(ABC):
     """A kernel function k(x, z) on rows."""
 
     has_constant_diagonal: ClassVar[bool] = False  # k(x, x) is the same for every x
+    ignores_shifts: ClassVar[bool] = False  # k(x + s, z + s) = k(x, z)
 
     def block(
         self,
@@ -125,7 +125,6 @@ class TileKernel(Kernel):
     """A kernel that native/kernel_functions.hpp computes."""
 
     name: ClassVar[str]
-    distance_norms: ClassVar[bool] = False  # uses squared norms, and so gains from centred rows
 
     @property
     def parameters(self) -> _native.KernelParameters:
@@ -137,15 +136,7 @@ class TileKernel(Kernel):
         self, A: Rows, B: Rows, precision: np.dtype[Any], threads: int
     ) -> tuple[Floats | None, Floats | None, Floats | None]:
         """What the engine needs beside the rows: side values of A and of B, and the centre."""
-        if not self.distance_norms:
-            return None, None, None
-        centre = None if A.is_sparse else B.centre
-        single = precision == np.float32
-
-        def norms(rows: Rows) -> Floats:
-            return rows.stored_norms(2, centre, single_precision=single, n_jobs=threads)
-
-        return norms(A), norms(B), centre
+        return None, None, None
 
     def work_of_a_value(self, A: Rows) -> float:
         return A.stored_per_row / (BREAK_EVEN_DENSITY if A.is_sparse else 1.0)
@@ -189,10 +180,19 @@ class RBF(TileKernel):
     gamma: float
     name = "rbf"
     has_constant_diagonal = True
-    distance_norms = True
+    ignores_shifts = True
 
     def __post_init__(self) -> None:
         _check_positive("gamma", self.gamma)
+
+    def sides(
+        self, A: Rows, B: Rows, precision: np.dtype[Any], threads: int
+    ) -> tuple[Floats | None, Floats | None, Floats | None]:
+        # Squared norms lose fewer digits about a centre.
+        centre = A.centre if A.is_sparse else B.centre
+        single = precision == np.float32
+        norms = [r.stored_norms(2, centre, single_precision=single, n_jobs=threads) for r in (A, B)]
+        return norms[0], norms[1], centre
 
     def diagonal(self, A: Rows) -> Floats:
         return np.ones(len(A))
@@ -242,6 +242,7 @@ class Laplacian(TileKernel):
     gamma: float
     name = "laplacian"
     has_constant_diagonal = True
+    ignores_shifts = True
 
     def __post_init__(self) -> None:
         _check_positive("gamma", self.gamma)
@@ -249,10 +250,14 @@ class Laplacian(TileKernel):
     def sides(
         self, A: Rows, B: Rows, precision: np.dtype[Any], threads: int
     ) -> tuple[Floats | None, Floats | None, Floats | None]:
+        if not A.is_sparse:
+            return None, None, B.usual
         # Sparse rows skip the features they do not store, where |a - b| is |b|.
         single = precision == np.float32
-        norms = [r.stored_norms(1, single_precision=single, n_jobs=threads) for r in (A, B)]
-        return (norms[0], norms[1], None) if A.is_sparse else (None, None, None)
+        norms = [
+            r.stored_norms(1, A.usual, single_precision=single, n_jobs=threads) for r in (A, B)
+        ]
+        return norms[0], norms[1], A.usual
 
     def diagonal(self, A: Rows) -> Floats:
         return np.ones(len(A))
@@ -297,8 +302,7 @@ class Precomputed(ArrayKernel):
     """
 
     def values(self, A: Rows, B: Rows) -> NDArray[Any]:
-        part = A.to_array()[:, B.indices]
-        return np.asarray(part.toarray() if scipy.sparse.issparse(part) else part)
+        return A.dense_columns(B.indices)
 
     def diagonal(self, A: Rows) -> Floats:
         if A.n_stored_rows != A.shape[1]:
@@ -376,6 +380,17 @@ def _check_features(A: Rows, B: Rows, kernel: Kernel) -> None:
     if A.shape[1] != expected:
         raise ValueError(
             f"A must have {expected} columns, as B asks for. Got {A.shape[1]} instead."
+        )
+    if A.usual is None and B.usual is None:
+        return
+    if isinstance(kernel, TileKernel) and not kernel.ignores_shifts:
+        raise ValueError(
+            f"Rows about their usual values serve kernels of distances only. Got {kernel!r}."
+        )
+    if A.is_sparse and B.is_sparse and A.usual is not B.usual:
+        raise ValueError(
+            "A and B must be stored about the same usual values. Make one of them by "
+            "Rows(data, usual=other.usual)."
         )
 
 

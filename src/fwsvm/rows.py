@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +18,8 @@ Storage = Literal["auto", "dense", "csr"]
 # Stored values per feature up to which CSR rows are faster than dense ones in a kernel product.
 # Measured by benchmarks/storage_break_even.py.
 BREAK_EVEN_DENSITY = 0.25
+# From here on dense rows need no more memory than CSR in float32, and are faster.
+DENSE_DENSITY = 0.5
 
 # The engine looks features of sparse rows up in a table of 4 bytes each.
 MOST_SPARSE_FEATURES = 2**26
@@ -25,6 +28,8 @@ _ROWS_OF_BLOCK = 4096
 
 # Rows whose mean serves as the centre: it only has to be near the data, not exact.
 _ROWS_FOR_CENTRE = 4096
+# Rows that tell which value of a feature is usual.
+_ROWS_FOR_USUAL = 511
 
 
 class Rows:
@@ -36,22 +41,32 @@ class Rows:
         Real, finite numbers. float32 and float64 in C order (or CSR) are used in place.
     storage : {"auto", "dense", "csr"}
         ``"auto"`` keeps the given storage, except that dense data with so many zeros that CSR is
-        faster is converted.
+        faster is converted, and CSR data with so few that it is slower and no smaller.
     dtype : float32 or float64, optional
         Converts to that type. By default float32 and float64 stay, everything else becomes float64.
+    usual : array of shape (n_features,), optional
+        A value of each feature. Rows are then stored as CSR of what differs from it, which serves
+        kernels of distances; see `about_usual_values`.
     """
 
     def __init__(
-        self, data: ArrayLike | Any, *, storage: Storage = "auto", dtype: DTypeLike | None = None
+        self,
+        data: ArrayLike | Any,
+        *,
+        storage: Storage = "auto",
+        dtype: DTypeLike | None = None,
+        usual: NDArray[np.float64] | None = None,
     ) -> None:
         if storage not in ("auto", "dense", "csr"):
             raise ValueError(f"storage must be 'auto', 'dense' or 'csr'. Got {storage!r} instead.")
         if dtype is not None and np.dtype(dtype) not in (np.float32, np.float64):
             raise ValueError(f"dtype must be float32 or float64. Got {np.dtype(dtype)} instead.")
         checked = _checked(data, dtype)
-        self._data = _stored_as(storage, checked)
-        # Data that became CSR unasked is still dense to functions of the user.
-        self._shown_dense = storage == "auto" and not scipy.sparse.issparse(checked)
+        self._data = _stored_as(storage, checked) if usual is None else _differing(checked, usual)
+        self.usual = usual
+        # Data that was converted unasked is still what it was to functions of the user.
+        shown = checked if storage == "auto" else self._data
+        self._shown_sparse = bool(scipy.sparse.issparse(shown))
         self._selection: NDArray[np.int64] | None = None
         self._native: _native.NativeRows | None = None
         # Shared by all selections: they are about the stored rows.
@@ -119,8 +134,8 @@ class Rows:
         chosen[chosen < 0] += len(self)
         part = Rows.__new__(Rows)
         part._data, part._norms, part._centre = self._data, self._norms, self._centre
-        part._first_equal = self._first_equal
-        part._shown_dense = self._shown_dense
+        part._first_equal, part.usual = self._first_equal, self.usual
+        part._shown_sparse = self._shown_sparse
         part._selection = chosen if self._selection is None else self._selection[chosen]
         part._native = None
         return part
@@ -128,7 +143,46 @@ class Rows:
     def to_array(self) -> Any:
         """The rows as a NumPy array or CSR array, as they were given."""
         chosen = self._data if self._selection is None else self._data[self._selection]
-        return chosen.toarray() if self._shown_dense and self.is_sparse else chosen
+        if self._shown_sparse and (self.usual is not None or not self.is_sparse):
+            return scipy.sparse.csr_array(self._dense(chosen))
+        return chosen if self._shown_sparse else self._dense(chosen)
+
+    def dense_columns(self, columns: NDArray[np.int64]) -> NDArray[Any]:
+        """These columns of the rows as a NumPy array."""
+        chosen = self._data if self._selection is None else self._data[self._selection]
+        if self.usual is None:
+            return np.asarray(self._dense(chosen[:, columns]))
+        return self._dense(chosen)[:, columns]
+
+    def _dense(self, stored: Any) -> NDArray[Any]:
+        """Stored rows as a NumPy array."""
+        if not scipy.sparse.issparse(stored):
+            return np.asarray(stored)
+        if self.usual is None:
+            return np.asarray(stored.toarray())
+        dense = np.tile(self.usual.astype(stored.dtype), (stored.shape[0], 1))
+        dense[np.repeat(np.arange(len(dense)), np.diff(stored.indptr)), stored.indices] = stored.data
+        return dense
+
+    def about_usual_values(self) -> Rows:
+        """The same rows, stored as CSR of what differs from the usual value of each feature.
+
+        Only where that is faster, else these rows: one-hot columns that have been standardised
+        are dense but hold one value nearly everywhere. Distances do not change when the usual
+        values are subtracted, so kernels of distances do not need them.
+        """
+        if self.is_sparse or not len(self):
+            return self
+        sample = self._data[:: -(-self.n_stored_rows // _ROWS_FOR_USUAL)]
+        middle = len(sample) // 2
+        # A value that more than half of the rows have is the median.
+        usual = np.partition(sample, middle, axis=0)[middle]
+        if np.count_nonzero(sample != usual) >= BREAK_EVEN_DENSITY * sample.size:
+            return self
+        rows = Rows.__new__(Rows)
+        rows.__dict__.update(self.__dict__, _native=None, _norms={}, _first_equal=[])
+        rows._data, rows.usual = _differing(self._data, usual), usual.astype(np.float64)
+        return rows
 
     # ------------------------------------------------------------------------------ for kernels
 
@@ -143,10 +197,11 @@ class Rows:
     def centre(self) -> NDArray[np.float64] | None:
         """About the mean row of dense data; None for CSR, which a shift would make dense.
 
-        Distances do not change when it is subtracted, but lose fewer digits.
+        Distances do not change when it is subtracted, but lose fewer digits. CSR rows are centred
+        at their usual values if they have such.
         """
         if self.is_sparse:
-            return None
+            return self.usual
         if not self._centre:
             step = max(1, self.n_stored_rows // _ROWS_FOR_CENTRE)
             sample = self._data[::step]
@@ -188,6 +243,8 @@ class Rows:
 
     def squared_norms(self) -> NDArray[np.float64]:
         """``|x_i|^2`` of each row."""
+        if self.usual is not None:
+            raise ValueError("Rows about their usual values have no norms about the origin.")
         return self.stored_norms(2)[self.indices]
 
     def feature_moments(
@@ -198,7 +255,8 @@ class Rows:
         indices = self.indices
         for begin in range(0, len(self), _ROWS_OF_BLOCK):
             some = slice(begin, begin + _ROWS_OF_BLOCK)
-            block = self._data[indices[some]].astype(np.float64)
+            stored = self._data[indices[some]].astype(np.float64)
+            block = stored if self.usual is None else self._dense(stored)
             total += weights[some] @ block
             with np.errstate(over="ignore"):
                 squares += weights[some] @ (block * block)
@@ -274,7 +332,35 @@ def _stored_as(storage: Storage, data: Any) -> Any:
         return _checked_sparse(scipy.sparse.csr_array(data))
     if storage == "auto" and not is_sparse and _density(data) < BREAK_EVEN_DENSITY:
         return _checked_sparse(scipy.sparse.csr_array(data))
+    if storage == "auto" and is_sparse and data.nnz > DENSE_DENSITY * math.prod(data.shape):
+        return np.ascontiguousarray(data.toarray())
     return data
+
+
+def _differing(data: Any, usual: NDArray[Any]) -> Any:
+    """CSR of the values that differ from the usual one of their feature, some rows at a time."""
+    n_rows, n_features = data.shape
+    if usual.shape != (n_features,):
+        raise ValueError(
+            f"usual must have one value for each of the {n_features} features. "
+            f"Got shape {usual.shape} instead."
+        )
+    narrow = usual.astype(data.dtype)
+    usual = narrow if np.array_equal(narrow, usual) else usual
+    values, features = [np.empty(0, data.dtype)], [np.empty(0, np.int64)]
+    starts = np.zeros(n_rows + 1, dtype=np.int64)
+    for begin in range(0, n_rows, _ROWS_OF_BLOCK):
+        block = data[begin : begin + _ROWS_OF_BLOCK]
+        block = block.toarray() if scipy.sparse.issparse(block) else block
+        differs = block != usual
+        places = np.flatnonzero(differs)
+        values.append(block.ravel()[places])
+        features.append(places % n_features)
+        starts[begin + 1 : begin + 1 + len(block)] = np.count_nonzero(differs, axis=1)
+    np.cumsum(starts, out=starts)
+    index = np.int32 if starts[-1] < 2**31 else np.int64
+    parts = np.concatenate(values), np.concatenate(features).astype(index), starts.astype(index)
+    return scipy.sparse.csr_array(parts, shape=data.shape)
 
 
 def _density(data: NDArray[Any]) -> float:
