@@ -150,10 +150,11 @@ void symmetric_block(const RowsView& a, const KernelParameters& parameters, T* o
     const int64_t squares = divide_up(a.count, side);
     execution.parallel_for(squares, [&](int64_t s) {
         const int64_t end = std::min(a.count, (s + 1) * side);
-        for (int64_t column = 0; column < end; column += side)
-            for (int64_t i = s * side; i < end; ++i)
-                for (int64_t j = column; j < std::min(i, column + side); ++j)
-                    out[i * stride + j] = out[j * stride + i];
+        for (int64_t column = 0; column < s * side; column += side)
+            vector_loops<T>().transpose(out + column * stride + s * side, side, end - s * side, stride,
+                                        out + s * side * stride + column);
+        for (int64_t i = s * side; i < end; ++i)
+            for (int64_t j = s * side; j < i; ++j) out[i * stride + j] = out[j * stride + i];
     });
 }
 

@@ -174,7 +174,7 @@ template <class T>
 bool coordinate_descent(const T* kernel, int64_t stride, int64_t size, const double* signs, const double* ridge,
                         double* coefficients, double* outputs, double tolerance, int64_t most_steps,
                         Execution& execution) {
-    std::vector<double> work(size_t(2 * size));
+    std::vector<double> work(size_t(3 * size));
     const int steps = int(std::clamp<int64_t>(size, 64, 1000));
     for (int64_t done = 0;; done += steps) {
         double linear = 0, norm2 = 0, ridges = 0, slacks = 0;

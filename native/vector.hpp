@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #if !defined(FWSVM_VECTOR_BYTES)
 #define FWSVM_VECTOR_BYTES 16
@@ -103,6 +104,32 @@ template <class T> inline Vector<T> scale_by_power(Vector<T> x, Vector<T> shifte
 }
 
 #endif
+
+// The low (high) halves of x and y, a lane of each in turn.
+#if defined(__has_builtin) && !defined(FWSVM_PLAIN_VECTORS)
+#if __has_builtin(__builtin_shufflevector)
+#define FWSVM_SHUFFLES
+#endif
+#endif
+#if defined(FWSVM_SHUFFLES)
+template <class T, int first, int... lane>
+inline Vector<T> interleave_from(Vector<T> x, Vector<T> y, std::integer_sequence<int, lane...>) {
+    return __builtin_shufflevector(x, y, (first + lane / 2 + (lane % 2) * lanes<T>)...);
+}
+template <class T, int first> inline Vector<T> interleave_from(Vector<T> x, Vector<T> y) {
+    return interleave_from<T, first>(x, y, std::make_integer_sequence<int, lanes<T>>());
+}
+#else
+template <class T, int first> inline Vector<T> interleave_from(Vector<T> x, Vector<T> y) {
+    Vector<T> mixed;
+    for (int i = 0; i < lanes<T>; ++i) mixed[i] = i % 2 ? y[first + i / 2] : x[first + i / 2];
+    return mixed;
+}
+#endif
+template <class T> inline Vector<T> interleave_low(Vector<T> x, Vector<T> y) { return interleave_from<T, 0>(x, y); }
+template <class T> inline Vector<T> interleave_high(Vector<T> x, Vector<T> y) {
+    return interleave_from<T, lanes<T> / 2>(x, y);
+}
 
 template <class T> inline Vector<T> load(const T* from) {
     Vector<T> x;

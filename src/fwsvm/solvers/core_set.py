@@ -11,6 +11,7 @@ best for it. Newton's method leaves some coefficients slightly negative, so D is
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,14 @@ from ..kernels import add_rows
 Mask = NDArray[np.bool_]
 
 # Up to so many rows the matrix is stored in any case.
-SMALL = 1024
+SMALL = 1500
 # Multiply-adds of a kernel value from which on reading it is faster than computing it anew
 # (benchmarks/stored_or_computed.py).
 COSTLY_VALUE = 150
+
+
+# If this part of the rows stays, the others do as well where the matrix is stored.
+WORTH_KEEPING = 0.7
 
 
 class IndefiniteKernelError(ArithmeticError):
@@ -43,6 +48,7 @@ class KernelMatrix:
         self.dtype = np.dtype(dtype)
         self.rows: Ints = np.empty(0, dtype=np.int64)
         self.stored: NDArray[Any] | None = np.empty((0, 0), dtype=self.dtype)
+        self._space = self.stored  # what it is a corner of, with room to grow
 
     @property
     def is_stored(self) -> bool:
@@ -50,12 +56,11 @@ class KernelMatrix:
 
     def change(self, keep: Mask, added: Ints) -> None:
         """Keeps some of the rows, and appends others."""
-        kept = np.flatnonzero(keep)
-        rows = np.concatenate([self.rows[kept], added])
+        rows = np.concatenate([self.rows[keep], added])
         if self._worth_storing(len(rows)):
-            self.stored = self._grown(kept, rows)
+            self.stored = self._grown(keep, rows)
         else:
-            self.stored = None
+            self.stored, self._space = None, np.empty((0, 0), dtype=self.dtype)
         self.rows = rows
 
     def multiply(self, coefficients: Floats, among: Ints) -> Floats:
@@ -93,17 +98,27 @@ class KernelMatrix:
             return False
         return n <= SMALL or problem.kernel.work_of_a_value(problem.rows) >= COSTLY_VALUE
 
-    def _grown(self, kept: Ints, rows: Ints) -> NDArray[Any]:
-        n_kept, n = len(kept), len(rows)
-        if self.stored is None:
-            return self._block(rows, None)
-        stored = np.empty((n, n), dtype=self.dtype)
-        stored[:n_kept, :n_kept] = self.stored[np.ix_(kept, kept)]
+    def _grown(self, keep: Mask, rows: Ints) -> NDArray[Any]:
+        """The matrix of these rows, the first of which are those kept of the matrix at hand."""
+        n = len(rows)
+        n_kept = 0 if self.stored is None else int(np.count_nonzero(keep))
+        if n > len(self._space) or n_kept < len(keep):
+            space = np.empty(2 * [self._capacity(n)], dtype=self.dtype)
+            if self.stored is not None:
+                kept = slice(None) if n_kept == len(keep) else np.ix_(keep, keep)
+                space[:n_kept, :n_kept] = self.stored[kept]
+            self._space = space
+        stored = self._space[:n, :n]
         if n > n_kept:
             self._block(rows[n_kept:], rows[:n_kept], out=stored[n_kept:, :n_kept])
             self._block(rows[n_kept:], None, out=stored[n_kept:, n_kept:])
             stored[:n_kept, n_kept:] = stored[n_kept:, :n_kept].T
         return stored
+
+    def _capacity(self, n: int) -> int:
+        """Rows to make room for: memory that is not touched costs nothing."""
+        most = math.isqrt(self.problem.cache_bytes // self.dtype.itemsize)
+        return max(n, min(2 * n, most, self.problem.size))
 
     def _block(self, rows: Ints, others: Ints | None, out: Any = None) -> NDArray[Any]:
         problem = self.problem
@@ -158,6 +173,8 @@ class CoreSet:
 
     def change(self, keep: Mask, added: Ints, margins: Floats) -> None:
         """Lets go of rows whose coefficient is 0, and takes in others with coefficient 0."""
+        if self.matrix.is_stored and np.count_nonzero(keep) > WORTH_KEEPING * len(keep):
+            keep = np.ones_like(keep)  # to move the others together would take longer
         self.matrix.change(keep, added)
         self.set_point(
             np.concatenate([self.coefficients[keep], np.zeros(len(added))]),

@@ -34,6 +34,9 @@ from .scan import Scan
 from .start import N_SOLVED_AT_ONCE, random_start
 
 FIRST_LEVEL = 1000
+# A kernel matrix of fewer multiply-adds takes less time than looking at the rows in levels.
+CHEAP_MATRIX = 5e7
+EXPONENTIAL = 20  # multiply-adds that a kernel value costs beside its inner product, about
 GROWTH = 2
 NEARBY = 0.1  # rows whose margin is above 1 by less stay in the core set or enter it
 LEVEL_TOLERANCE = 0.01  # of the gap, before all rows have been seen
@@ -100,6 +103,10 @@ class _Run:
         self.core = CoreSet(problem, np.float64 if is_double else np.float32)
         self.scan = Scan(problem, self.check_time)
         self.order = self.rng.permutation(problem.size)
+        self.first_level = FIRST_LEVEL
+        work = problem.kernel.work_of_a_value(problem.rows) + EXPONENTIAL
+        if problem.size <= SMALL and 0.5 * problem.size**2 * work <= CHEAP_MATRIX:
+            self.first_level = problem.size
 
     # ------------------------------------------------------------------------------------ the loop
 
@@ -119,10 +126,10 @@ class _Run:
             self._solve(LEVEL_TOLERANCE)
             self._take_in(self._next_rows())
         tol = self.stopping.tol
-        target, outside = tol / 2, 1.0
+        target, outside = tol / 2, float(len(self.core) < self.problem.size)
         while True:
-            size = len(self.core)
-            reached = self._solve(max(target, min(LEVEL_TOLERANCE, 0.1 * outside)))
+            tolerance = max(target, min(LEVEL_TOLERANCE, 0.1 * outside))
+            reached = self._solve(tolerance)
             slack = self._take_in(self.scan.may_have_slack(self.core))
             outside = 0.5 * slack / self.core.primal()
             gap = self._gap(slack)
@@ -131,7 +138,7 @@ class _Run:
                 self.certificate = self._certificate()
                 if self.certificate.gap <= tol:
                     return Status.converged
-            if gap <= tol or not reached or (outside == 0.0 and len(self.core) <= size):
+            if gap <= tol or not reached or (outside == 0.0 and tolerance == target):
                 if self.core.matrix.dtype == np.float64 and target < 1e-3 * tol:
                     return Status.stalled
                 target = self._look_closer(target)
@@ -146,7 +153,7 @@ class _Run:
     def _next_rows(self) -> Ints:
         """The next level's: levels grow by a factor up to the number of rows."""
         level = self.problem.size
-        while level > max(GROWTH * self.seen, FIRST_LEVEL):
+        while level > max(GROWTH * self.seen, self.first_level):
             level = -(-level // GROWTH)
         rows = self.order[self.seen : level]
         self.seen = level
@@ -160,9 +167,10 @@ class _Run:
         margins = np.zeros(len(rows)) if everything else self.scan.evaluate(rows, core)
         near = margins < 1.0 + NEARBY
         slack = np.maximum(0.0, 1.0 - margins)
-        keep = (core.coefficients != 0) | (core.margins < 1.0 + NEARBY)
-        self.scan.remember(core.rows[~keep], core.margins[~keep])
-        core.change(keep, rows[near], margins[near])
+        if near.any():
+            keep = (core.coefficients != 0) | (core.margins < 1.0 + NEARBY)
+            self.scan.remember(core.rows[~keep], core.margins[~keep])
+            core.change(keep, rows[near], margins[near])
         values = problem.size * (1 + int(np.count_nonzero(core.coefficients)))
         self.reserve = 2.5 * values * self.scan.seconds_of_a_value
         self.scan_seconds += time.perf_counter() - began
