@@ -145,7 +145,8 @@ template <class T> void bind_solver_loops(nb::module_& m, const char* name) {
         .def("enter", [](Values& v, int64_t row) { v.check(row); v.values.enter(row); })
         .def("row", [](Values& v, int64_t row) {
             v.check(row);
-            const T* values = v.values.row(row);
+            const T* values = nullptr;
+            run(1, [&](Execution& execution) { values = v.values.row(row, execution); });
             return nb::ndarray<nb::numpy, const T, nb::ndim<1>>(
                 values, {size_t(v.values.entered())}, nb::find(v));
         })
@@ -153,8 +154,9 @@ template <class T> void bind_solver_loops(nb::module_& m, const char* name) {
             if (int64_t(weights.shape(0)) != v.values.entered() || out.shape(0) != rows.shape(0))
                 throw std::invalid_argument("one weight for each entered row, one output for each row");
             for (size_t r = 0; r < rows.shape(0); ++r) v.check(rows(r));
-            nb::gil_scoped_release without_gil;
-            v.values.products(rows.data(), int64_t(rows.shape(0)), weights.data(), out.data());
+            run(1, [&](Execution& execution) {
+                v.values.products(rows.data(), int64_t(rows.shape(0)), weights.data(), out.data(), execution);
+            });
         }, nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert())
         .def("take_counts", [](Values& v) {
             const Counts counts = v.values.take_counts();

@@ -31,9 +31,8 @@ template <class T> struct Plan {
         width = a.is_sparse ? tiles.sparse_panel_width : tiles.dense_panel_width;
         const int64_t features = std::max<int64_t>(1, a.columns);
         if (a.is_sparse) {
-            const int64_t stored = stored_values_of_a_row(a);
-            block_rows = std::clamp<int64_t>(sparse_values_of_block / std::max<int64_t>(1, stored), 16,
-                                             tiles.most_block_rows);
+            block_rows = sparse_values_of_block / std::max<int64_t>(1, stored_values_of_a_row(a));
+            block_rows = std::clamp<int64_t>(block_rows, 16, tiles.most_block_rows);
         } else {
             block_rows = packed_rows_bytes / (features * int64_t(sizeof(T)));
             block_rows = std::clamp<int64_t>(block_rows, 1, tiles.most_block_rows);
@@ -45,15 +44,14 @@ template <class T> struct Plan {
         if (panels > panels_per_group) panels -= panels % panels_per_group;
         chunk_columns = std::min(panels * width, divide_up(b.count, width) * width);
     }
-
-    static int64_t stored_values_of_a_row(const RowsView& a) {
-        int64_t stored = 0;
-        const int64_t sample = std::min<int64_t>(a.count, 64);
-        for (int64_t i = 0; i < sample; ++i)
-            each_stored_of(a, i * (a.count / sample), [&](int64_t, int64_t) { ++stored; });
-        return sample ? divide_up(stored, sample) : 0;
-    }
 };
+
+void set_to_zero(double* values, int64_t count, Execution& execution) {
+    constexpr int64_t part = 1 << 20;
+    execution.parallel_for(divide_up(count, part), [&](int64_t p) {
+        std::fill(values + p * part, values + std::min(count, (p + 1) * part), 0.0);
+    });
+}
 
 template <class T> struct Workspace {
     Chunk<T> chunk;
@@ -170,7 +168,7 @@ void product(const RowsView& a, const RowsView& b, const KernelParameters& param
     T* packed = nullptr;
     double* partial = nullptr;
 
-    std::fill(out, out + size, 0.0);
+    set_to_zero(out, size, execution);
     for_each_group<T>(
         space->chunk, a, b, parameters, most_parts, execution,
         [&](int64_t first, int64_t count, int64_t padded, int64_t parts) {
@@ -212,7 +210,7 @@ void symmetric_product(const RowsView& a, const KernelParameters& parameters, co
     T* packed = space->coefficients.reserve(divide_up(a.count, plan.width) * plan.width);
     std::transform(coefficients, coefficients + a.count, packed, [](double c) { return T(c); });
     std::fill(packed + a.count, packed + divide_up(a.count, plan.width) * plan.width, T(0));
-    std::fill(out, out + a.count, 0.0);
+    set_to_zero(out, a.count, execution);
 
     for (int64_t column = 0; column < a.count; column += plan.chunk_columns) {
         const int64_t columns = std::min(plan.chunk_columns, a.count - column);
@@ -254,16 +252,21 @@ template <class T>
 void add_rows(const T* stored, int64_t stride, const int64_t* rows, const double* weights, int count,
               int64_t columns, double* gradient, Execution& execution) {
     constexpr int64_t part = 1 << 12;
+    constexpr int rows_at_a_time = 256;
     std::vector<const T*> row(static_cast<size_t>(count));
     for (int t = 0; t < count; ++t) row[size_t(t)] = stored + rows[t] * stride;
     execution.parallel_for(divide_up(columns, part), [&](int64_t p) {
         const int64_t begin = p * part, end = std::min(columns, begin + part);
-        vector_loops<T>().add_rows(row.data(), weights, count, begin, end, gradient);
+        for (int t = 0; t < count; t += rows_at_a_time) {
+            execution.check();
+            vector_loops<T>().add_rows(row.data() + t, weights + t, std::min(rows_at_a_time, count - t), begin, end,
+                                       gradient);
+        }
     });
 }
 
 void norms(const RowsView& view, int power, bool single_precision, double* out, Execution& execution) {
-    constexpr int64_t part = 1 << 10;
+    const int64_t part = rows_of_a_pass(view);
     auto term = [power](double x) { return power == 2 ? x * x : std::abs(x); };
     execution.parallel_for(divide_up(view.count, part), [&](int64_t p) {
         for (int64_t i = p * part; i < std::min(view.count, (p + 1) * part); ++i) {

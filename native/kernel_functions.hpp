@@ -6,8 +6,8 @@
 //   Inner      what the tiles sum over the features: DotProduct a*b or AbsoluteDifference |a - b|
 //   operator() the kernel value from that sum and the side values of row and column. Distances use
 //              the side values: squared norms for rbf, L1 norms of sparse rows for laplacian.
-//   is_distance  side values come multiplied by `factor`, and where the distance cancels in float,
-//              exp2(factor x distance) is computed again from a distance in double
+//   is_distance  side values come multiplied by `factor`; where the distance cancels, exp2(factor x
+//              distance) is computed again from the sum of distance_of(difference) over the features
 #pragma once
 
 #include "tiles.hpp"
@@ -22,7 +22,6 @@ struct DotProduct {
     template <class T> static Vector<T> add_stored(Vector<T> sum, T a, Vector<T> b) {
         return sum + b * a;
     }
-    static double add_one_stored(double sum, double a, double b) { return sum + b * a; }
 };
 
 struct AbsoluteDifference {
@@ -32,10 +31,6 @@ struct AbsoluteDifference {
     // |a - b| - |b|: the features a sparse row does not store give |b|, in all the column's L1 norm
     template <class T> static Vector<T> add_stored(Vector<T> sum, T a, Vector<T> b) {
         return sum + (absolute<T>(b - a) - absolute<T>(b));
-    }
-    static double magnitude(double x) { return x < 0 ? -x : x; }
-    static double add_one_stored(double sum, double a, double b) {
-        return sum + (magnitude(b - a) - magnitude(b));
     }
 };
 
@@ -61,9 +56,7 @@ template <class T> struct Rbf {
     T minus_two_factor;
     explicit Rbf(const KernelParameters& p)
         : factor(-p.gamma * log2_e), minus_two_factor(T(-2 * factor)) {}
-    double distance(double dot, double row_norm, double column_norm) const {
-        return row_norm + column_norm - 2 * dot;
-    }
+    static double distance_of(double difference) { return difference * difference; }
     Vector<T> operator()(Vector<T> dot, T row_norm, Vector<T> column_norms) const {
         const Vector<T> exponent = (column_norms + row_norm) + dot * minus_two_factor;
         return exp2<T>(minimum<T>(exponent, broadcast(T(0))));
@@ -105,9 +98,7 @@ template <class T> struct Laplacian {
     static constexpr bool is_distance = true;
     double factor;
     explicit Laplacian(const KernelParameters& p) : factor(-p.gamma * log2_e) {}
-    double distance(double inner, double, double column_l1_norm) const {
-        return inner + column_l1_norm;
-    }
+    static double distance_of(double difference) { return difference < 0 ? -difference : difference; }
     Vector<T> operator()(Vector<T> distance, T, Vector<T> column_l1_norms) const {
         return exp2<T>(minimum<T>(column_l1_norms + distance * T(factor), broadcast(T(0))));
     }

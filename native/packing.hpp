@@ -65,6 +65,22 @@ template <class Use> void each_stored_of(const RowsView& view, int64_t i, Use us
         each_stored<int32_t>(view, row, use);
 }
 
+// Stored values of a row, on average over a few rows: the features of dense rows.
+inline int64_t stored_values_of_a_row(const RowsView& view) {
+    if (!view.is_sparse) return view.columns;
+    int64_t stored = 0;
+    const int64_t sample = std::min<int64_t>(view.count, 64);
+    for (int64_t i = 0; i < sample; ++i)
+        each_stored_of(view, i * (view.count / sample), [&](int64_t, int64_t) { ++stored; });
+    return sample ? divide_up(stored, sample) : 0;
+}
+
+// Rows of a piece of work that reads every value once: some milliseconds, so that a call ends soon when asked to.
+inline int64_t rows_of_a_pass(const RowsView& view) {
+    constexpr int64_t values_of_a_pass = 1 << 20;
+    return std::clamp<int64_t>(values_of_a_pass / std::max<int64_t>(1, stored_values_of_a_row(view)), 1, 1 << 12);
+}
+
 inline double value_at(const RowsView& view, int64_t position) {
     return view.is_double ? static_cast<const double*>(view.values)[position]
                           : double(static_cast<const float*>(view.values)[position]);
