@@ -87,12 +87,11 @@ template <class T, class Visit, class Prepare, class Finish>
 void for_each_group(Chunk<T>& chunk, const RowsView& a, const RowsView& b, const KernelParameters& parameters,
                     int64_t most_parts, Execution& execution, Prepare prepare, Visit visit, Finish finish) {
     const Plan<T> plan(a, b);
-    const bool absolute_difference = parameters.name == KernelName::laplacian;
-    const double side_factor = instruction_set().table->side_factor(parameters);
+    const KernelTraits traits = traits_of(parameters);
     const int64_t blocks = divide_up(a.count, plan.block_rows);
     for (int64_t column = 0; column < b.count; column += plan.chunk_columns) {
         const int64_t columns = std::min(plan.chunk_columns, b.count - column);
-        chunk.pack(b, column, columns, a.is_sparse, plan.width, side_factor, execution);
+        chunk.pack(b, column, columns, a.is_sparse, plan.width, traits, execution);
         const int64_t groups = divide_up(chunk.panels(), panels_per_group);
         const int64_t parts = std::min({groups, most_parts, divide_up(tasks_of_chunk, blocks)});
         prepare(column, columns, chunk.panels() * plan.width, parts);
@@ -100,8 +99,7 @@ void for_each_group(Chunk<T>& chunk, const RowsView& a, const RowsView& b, const
             const int64_t first_row = task / parts * plan.block_rows, part = task % parts;
             const int64_t rows = std::min(plan.block_rows, a.count - first_row);
             const Borrowed<Block<T>> memory;
-            const PackedRows<T> block =
-                memory->pack(a, first_row, rows, chunk.slots(), side_factor, absolute_difference);
+            const PackedRows<T> block = memory->pack(a, first_row, rows, chunk.slots(), traits);
             for (int64_t g = part * groups / parts; g < (part + 1) * groups / parts; ++g) {
                 execution.check();
                 const int64_t panel = g * panels_per_group;
@@ -205,8 +203,7 @@ void symmetric_product(const RowsView& a, const KernelParameters& parameters, co
     const Borrowed<Workspace<T>> space;
     const Plan<T> plan(a, a);
     const int64_t blocks = divide_up(a.count, plan.block_rows), parts = std::min(blocks, tasks_of_chunk);
-    const bool absolute_difference = parameters.name == KernelName::laplacian;
-    const double side_factor = instruction_set().table->side_factor(parameters);
+    const KernelTraits traits = traits_of(parameters);
     T* packed = space->coefficients.reserve(divide_up(a.count, plan.width) * plan.width);
     std::transform(coefficients, coefficients + a.count, packed, [](double c) { return T(c); });
     std::fill(packed + a.count, packed + divide_up(a.count, plan.width) * plan.width, T(0));
@@ -214,7 +211,7 @@ void symmetric_product(const RowsView& a, const KernelParameters& parameters, co
 
     for (int64_t column = 0; column < a.count; column += plan.chunk_columns) {
         const int64_t columns = std::min(plan.chunk_columns, a.count - column);
-        space->chunk.pack(a, column, columns, a.is_sparse, plan.width, side_factor, execution);
+        space->chunk.pack(a, column, columns, a.is_sparse, plan.width, traits, execution);
         const int64_t padded = space->chunk.panels() * plan.width;
         double* partial = space->partial.reserve(parts * padded);
         std::fill(partial, partial + parts * padded, 0.0);
@@ -223,8 +220,7 @@ void symmetric_product(const RowsView& a, const KernelParameters& parameters, co
             for (int64_t first_row = part * plan.block_rows; first_row < std::min(a.count, column + columns);
                  first_row += parts * plan.block_rows) {
                 const int64_t rows = std::min(plan.block_rows, a.count - first_row);
-                const PackedRows<T> block =
-                    memory->pack(a, first_row, rows, space->chunk.slots(), side_factor, absolute_difference);
+                const PackedRows<T> block = memory->pack(a, first_row, rows, space->chunk.slots(), traits);
                 const int64_t first_panel = std::max<int64_t>(0, first_row - column) / plan.width;
                 for (int64_t panel = first_panel; panel < space->chunk.panels(); panel += panels_per_group) {
                     execution.check();

@@ -1,7 +1,7 @@
 // The kernel functions: what turns an inner quantity of two rows into a kernel value.
 //
-// To add one: a struct like those below, its name in `KernelName` (tiles.hpp) and in the list at
-// the end of this file, and a class in src/fwsvm/kernels.py. docs/add_kernel.md walks through it.
+// To add one: a struct like those below, its line in `FWSVM_KERNELS` (tiles.hpp), and a class in
+// src/fwsvm/kernels/native.py. docs/add_kernel.md walks through it.
 //
 //   Inner      what the tiles sum over the features: DotProduct a*b or AbsoluteDifference |a - b|
 //   operator() the kernel value from that sum and the side values of row and column. Distances use
@@ -104,14 +104,13 @@ template <class T> struct Laplacian {
     }
 };
 
-// Calls `use` with the kernel function named by the parameters: the one list of all kernels.
+// Calls `use` with the kernel function named by the parameters.
 template <class T, class Use> inline void with_kernel_function(const KernelParameters& p, Use use) {
     switch (p.name) {
-        case KernelName::linear: return use(Linear<T>(p));
-        case KernelName::rbf: return use(Rbf<T>(p));
-        case KernelName::polynomial: return use(Polynomial<T>(p));
-        case KernelName::sigmoid: return use(Sigmoid<T>(p));
-        case KernelName::laplacian: return use(Laplacian<T>(p));
+#define FWSVM_CASE(name, Function) \
+    case KernelName::name: return use(Function<T>(p));
+        FWSVM_KERNELS(FWSVM_CASE)
+#undef FWSVM_CASE
     }
 }
 

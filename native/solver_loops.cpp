@@ -37,7 +37,7 @@ template <class T> void ActiveValues<T>::enter(int64_t row) {
     T* panel = panels_.data() + (slot - column) * rows_.columns;
     for (int64_t k = 0; k < rows_.columns; ++k) panel[k * width_ + column] = packed[k];
     exact_side_[size_t(slot)] = side_of(one, 0);
-    side_[size_t(slot)] = T(instruction_set().table->side_factor(parameters_) * exact_side_[size_t(slot)]);
+    side_[size_t(slot)] = T(traits_of(parameters_).side_factor * exact_side_[size_t(slot)]);
 }
 
 template <class T> const T* ActiveValues<T>::row(int64_t i, Execution& execution) {
@@ -102,15 +102,13 @@ template <class T> void ActiveValues<T>::evaluate(const std::vector<Known*>& kno
     view.selection = missing_.data();
     view.count = int64_t(known.size());
     if (packs_panels()) {
-        const double side_factor = instruction_set().table->side_factor(parameters_);
+        const KernelTraits traits = traits_of(parameters_);
         const int64_t most_rows = tile_functions<T>().most_block_rows;
         Slots all;
         all.assign(rows_, 0, 0, rows_.is_sparse);
         for (int64_t first = 0; first < view.count; first += most_rows) {
             const int64_t count = std::min(most_rows, view.count - first);
-            evaluate_block(known.data() + first,
-                           block_.pack(view, first, count, all, side_factor, parameters_.name == KernelName::laplacian),
-                           execution);
+            evaluate_block(known.data() + first, block_.pack(view, first, count, all, traits), execution);
         }
     } else {
         evaluate_without_panels(known, view, execution);

@@ -7,6 +7,7 @@
 #include "tiles.hpp"
 
 #include <cstring>
+#include <type_traits>
 
 #include "interleave.hpp"
 #include "kernel_functions.hpp"
@@ -215,10 +216,13 @@ void evaluate(const KernelParameters& parameters, bool sparse_rows, const Packed
     });
 }
 
-double side_factor(const KernelParameters& parameters) {
-    double factor = 1;
-    with_kernel_function<double>(parameters, [&](auto function) { factor = function.factor; });
-    return factor;
+KernelTraits traits(const KernelParameters& parameters) {
+    KernelTraits found{};
+    with_kernel_function<double>(parameters, [&](auto function) {
+        using Inner = typename decltype(function)::Inner;
+        found = {function.factor, std::is_same<Inner, AbsoluteDifference>::value};
+    });
+    return found;
 }
 
 template <class T> constexpr TileFunctions<T> functions() {
@@ -230,7 +234,7 @@ template <class T> constexpr TileFunctions<T> functions() {
 const TileTable& tile_table() {
     static const TileFunctions<float> single_precision = functions<float>();
     static const TileFunctions<double> double_precision = functions<double>();
-    static const TileTable table = {&single_precision, &double_precision, side_factor};
+    static const TileTable table = {&single_precision, &double_precision, traits};
     return table;
 }
 
