@@ -1,5 +1,5 @@
-// The Python module fwsvm._native. It checks nothing but what would crash: src/fwsvm/rows.py and
-// kernels.py are its only callers and speak to the user.
+// The Python module fwsvm._native. It checks nothing but what would crash: the Python code of src/fwsvm is
+// its only caller and speaks to the user.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <stdexcept>
+#include <string>
 
 #include "engine.hpp"
 #include "equal_rows.hpp"
@@ -23,6 +24,14 @@ template <class T, class... Config> using Array = nb::ndarray<T, nb::device::cpu
 using Doubles = Array<const double, nb::ndim<1>, nb::c_contig>;
 using Indices = Array<const int64_t, nb::ndim<1>, nb::c_contig>;
 using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
+
+KernelName kernel_name(const std::string& wanted) {
+#define FWSVM_RETURN(name, Function) \
+    if (wanted == #name) return KernelName::name;
+    FWSVM_KERNELS(FWSVM_RETURN)
+#undef FWSVM_RETURN
+    throw std::invalid_argument("the engine has no kernel with the name " + wanted);
+}
 
 // Keeps the arrays alive that its view points into.
 struct NativeRows {
@@ -145,7 +154,8 @@ template <class T> void bind_solver_loops(nb::module_& m, const char* name) {
         .def("enter", [](Values& v, int64_t row) { v.check(row); v.values.enter(row); })
         .def("row", [](Values& v, int64_t row) {
             v.check(row);
-            const T* values = v.values.row(row);
+            const T* values = nullptr;
+            run(1, [&](Execution& execution) { values = v.values.row(row, execution); });
             return nb::ndarray<nb::numpy, const T, nb::ndim<1>>(
                 values, {size_t(v.values.entered())}, nb::find(v));
         })
@@ -153,8 +163,9 @@ template <class T> void bind_solver_loops(nb::module_& m, const char* name) {
             if (int64_t(weights.shape(0)) != v.values.entered() || out.shape(0) != rows.shape(0))
                 throw std::invalid_argument("one weight for each entered row, one output for each row");
             for (size_t r = 0; r < rows.shape(0); ++r) v.check(rows(r));
-            nb::gil_scoped_release without_gil;
-            v.values.products(rows.data(), int64_t(rows.shape(0)), weights.data(), out.data());
+            run(1, [&](Execution& execution) {
+                v.values.products(rows.data(), int64_t(rows.shape(0)), weights.data(), out.data(), execution);
+            });
         }, nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert())
         .def("take_counts", [](Values& v) {
             const Counts counts = v.values.take_counts();
@@ -216,16 +227,9 @@ template <class T> void bind_libsvm_parser(nb::module_& m, const char* name) {
 }  // namespace
 
 NB_MODULE(_native, m) {
-    nb::enum_<KernelName>(m, "KernelName")
-        .value("linear", KernelName::linear)
-        .value("rbf", KernelName::rbf)
-        .value("polynomial", KernelName::polynomial)
-        .value("sigmoid", KernelName::sigmoid)
-        .value("laplacian", KernelName::laplacian);
-
     nb::class_<KernelParameters>(m, "KernelParameters")
-        .def("__init__", [](KernelParameters* p, KernelName name, double gamma, double coef0, int degree) {
-            new (p) KernelParameters{name, gamma, coef0, degree};
+        .def("__init__", [](KernelParameters* p, const std::string& name, double gamma, double coef0, int degree) {
+            new (p) KernelParameters{kernel_name(name), gamma, coef0, degree};
         }, nb::arg("name"), nb::arg("gamma") = 1.0, nb::arg("coef0") = 0.0, nb::arg("degree") = 1);
 
     nb::class_<NativeRows>(m, "NativeRows")

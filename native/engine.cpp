@@ -31,9 +31,8 @@ template <class T> struct Plan {
         width = a.is_sparse ? tiles.sparse_panel_width : tiles.dense_panel_width;
         const int64_t features = std::max<int64_t>(1, a.columns);
         if (a.is_sparse) {
-            const int64_t stored = stored_values_of_a_row(a);
-            block_rows = std::clamp<int64_t>(sparse_values_of_block / std::max<int64_t>(1, stored), 16,
-                                             tiles.most_block_rows);
+            block_rows = sparse_values_of_block / std::max<int64_t>(1, stored_values_of_a_row(a));
+            block_rows = std::clamp<int64_t>(block_rows, 16, tiles.most_block_rows);
         } else {
             block_rows = packed_rows_bytes / (features * int64_t(sizeof(T)));
             block_rows = std::clamp<int64_t>(block_rows, 1, tiles.most_block_rows);
@@ -45,15 +44,14 @@ template <class T> struct Plan {
         if (panels > panels_per_group) panels -= panels % panels_per_group;
         chunk_columns = std::min(panels * width, divide_up(b.count, width) * width);
     }
-
-    static int64_t stored_values_of_a_row(const RowsView& a) {
-        int64_t stored = 0;
-        const int64_t sample = std::min<int64_t>(a.count, 64);
-        for (int64_t i = 0; i < sample; ++i)
-            each_stored_of(a, i * (a.count / sample), [&](int64_t, int64_t) { ++stored; });
-        return sample ? divide_up(stored, sample) : 0;
-    }
 };
+
+void set_to_zero(double* values, int64_t count, Execution& execution) {
+    constexpr int64_t part = 1 << 20;
+    execution.parallel_for(divide_up(count, part), [&](int64_t p) {
+        std::fill(values + p * part, values + std::min(count, (p + 1) * part), 0.0);
+    });
+}
 
 template <class T> struct Workspace {
     Chunk<T> chunk;
@@ -89,12 +87,11 @@ template <class T, class Visit, class Prepare, class Finish>
 void for_each_group(Chunk<T>& chunk, const RowsView& a, const RowsView& b, const KernelParameters& parameters,
                     int64_t most_parts, Execution& execution, Prepare prepare, Visit visit, Finish finish) {
     const Plan<T> plan(a, b);
-    const bool absolute_difference = parameters.name == KernelName::laplacian;
-    const double side_factor = instruction_set().table->side_factor(parameters);
+    const KernelTraits traits = traits_of(parameters);
     const int64_t blocks = divide_up(a.count, plan.block_rows);
     for (int64_t column = 0; column < b.count; column += plan.chunk_columns) {
         const int64_t columns = std::min(plan.chunk_columns, b.count - column);
-        chunk.pack(b, column, columns, a.is_sparse, plan.width, side_factor, execution);
+        chunk.pack(b, column, columns, a.is_sparse, plan.width, traits, execution);
         const int64_t groups = divide_up(chunk.panels(), panels_per_group);
         const int64_t parts = std::min({groups, most_parts, divide_up(tasks_of_chunk, blocks)});
         prepare(column, columns, chunk.panels() * plan.width, parts);
@@ -102,8 +99,7 @@ void for_each_group(Chunk<T>& chunk, const RowsView& a, const RowsView& b, const
             const int64_t first_row = task / parts * plan.block_rows, part = task % parts;
             const int64_t rows = std::min(plan.block_rows, a.count - first_row);
             const Borrowed<Block<T>> memory;
-            const PackedRows<T> block =
-                memory->pack(a, first_row, rows, chunk.slots(), side_factor, absolute_difference);
+            const PackedRows<T> block = memory->pack(a, first_row, rows, chunk.slots(), traits);
             for (int64_t g = part * groups / parts; g < (part + 1) * groups / parts; ++g) {
                 execution.check();
                 const int64_t panel = g * panels_per_group;
@@ -171,7 +167,7 @@ void product(const RowsView& a, const RowsView& b, const KernelParameters& param
     T* packed = nullptr;
     double* partial = nullptr;
 
-    std::fill(out, out + size, 0.0);
+    set_to_zero(out, size, execution);
     for_each_group<T>(
         space->chunk, a, b, parameters, most_parts, execution,
         [&](int64_t first, int64_t count, int64_t padded, int64_t parts) {
@@ -208,16 +204,15 @@ void symmetric_product(const RowsView& a, const KernelParameters& parameters, co
     const Borrowed<Workspace<T>> space;
     const Plan<T> plan(a, a);
     const int64_t blocks = divide_up(a.count, plan.block_rows), parts = std::min(blocks, tasks_of_chunk);
-    const bool absolute_difference = parameters.name == KernelName::laplacian;
-    const double side_factor = instruction_set().table->side_factor(parameters);
+    const KernelTraits traits = traits_of(parameters);
     T* packed = space->coefficients.reserve(divide_up(a.count, plan.width) * plan.width);
     std::transform(coefficients, coefficients + a.count, packed, [](double c) { return T(c); });
     std::fill(packed + a.count, packed + divide_up(a.count, plan.width) * plan.width, T(0));
-    std::fill(out, out + a.count, 0.0);
+    set_to_zero(out, a.count, execution);
 
     for (int64_t column = 0; column < a.count; column += plan.chunk_columns) {
         const int64_t columns = std::min(plan.chunk_columns, a.count - column);
-        space->chunk.pack(a, column, columns, a.is_sparse, plan.width, side_factor, execution);
+        space->chunk.pack(a, column, columns, a.is_sparse, plan.width, traits, execution);
         const int64_t padded = space->chunk.panels() * plan.width;
         double* partial = space->partial.reserve(parts * padded);
         std::fill(partial, partial + parts * padded, 0.0);
@@ -226,8 +221,7 @@ void symmetric_product(const RowsView& a, const KernelParameters& parameters, co
             for (int64_t first_row = part * plan.block_rows; first_row < std::min(a.count, column + columns);
                  first_row += parts * plan.block_rows) {
                 const int64_t rows = std::min(plan.block_rows, a.count - first_row);
-                const PackedRows<T> block =
-                    memory->pack(a, first_row, rows, space->chunk.slots(), side_factor, absolute_difference);
+                const PackedRows<T> block = memory->pack(a, first_row, rows, space->chunk.slots(), traits);
                 const int64_t first_panel = std::max<int64_t>(0, first_row - column) / plan.width;
                 for (int64_t panel = first_panel; panel < space->chunk.panels(); panel += panels_per_group) {
                     execution.check();
@@ -255,16 +249,21 @@ template <class T>
 void add_rows(const T* stored, int64_t stride, const int64_t* rows, const double* weights, int count,
               int64_t columns, double* gradient, Execution& execution) {
     constexpr int64_t part = 1 << 12;
+    constexpr int rows_at_a_time = 256;
     std::vector<const T*> row(static_cast<size_t>(count));
     for (int t = 0; t < count; ++t) row[size_t(t)] = stored + rows[t] * stride;
     execution.parallel_for(divide_up(columns, part), [&](int64_t p) {
         const int64_t begin = p * part, end = std::min(columns, begin + part);
-        vector_loops<T>().add_rows(row.data(), weights, count, begin, end, gradient);
+        for (int t = 0; t < count; t += rows_at_a_time) {
+            execution.check();
+            vector_loops<T>().add_rows(row.data() + t, weights + t, std::min(rows_at_a_time, count - t), begin, end,
+                                       gradient);
+        }
     });
 }
 
 void norms(const RowsView& view, int power, bool single_precision, double* out, Execution& execution) {
-    constexpr int64_t part = 1 << 10;
+    const int64_t part = rows_of_a_pass(view);
     auto term = [power](double x) { return power == 2 ? x * x : std::abs(x); };
     execution.parallel_for(divide_up(view.count, part), [&](int64_t p) {
         for (int64_t i = p * part; i < std::min(view.count, (p + 1) * part); ++i) {

@@ -60,7 +60,7 @@ uint64_t mixed_with(uint64_t hash, const Bytes& bytes) {
 }  // namespace
 
 void first_equal_rows(const RowsView& view, int64_t* first, Execution& execution) {
-    constexpr int64_t part = 1 << 12;
+    const int64_t part = rows_of_a_pass(view);
     // The hashes stand where the results will.
     execution.parallel_for(divide_up(view.count, part), [&](int64_t p) {
         for (int64_t i = p * part; i < std::min(view.count, (p + 1) * part); ++i) {

@@ -1,13 +1,13 @@
 // The kernel functions: what turns an inner quantity of two rows into a kernel value.
 //
-// To add one: a struct like those below, its name in `KernelName` (tiles.hpp) and in the list at
-// the end of this file, and a class in src/fwsvm/kernels.py. docs/add_kernel.md walks through it.
+// To add one: a struct like those below, its line in `FWSVM_KERNELS` (tiles.hpp), and a class in
+// src/fwsvm/kernels/native.py. docs/add_kernel.md walks through it.
 //
 //   Inner      what the tiles sum over the features: DotProduct a*b or AbsoluteDifference |a - b|
 //   operator() the kernel value from that sum and the side values of row and column. Distances use
 //              the side values: squared norms for rbf, L1 norms of sparse rows for laplacian.
-//   is_distance  side values come multiplied by `factor`, and where the distance cancels in float,
-//              exp2(factor x distance) is computed again from a distance in double
+//   is_distance  side values come multiplied by `factor`; where the distance cancels, exp2(factor x
+//              distance) is computed again from the sum of distance_of(difference) over the features
 #pragma once
 
 #include "tiles.hpp"
@@ -22,7 +22,6 @@ struct DotProduct {
     template <class T> static Vector<T> add_stored(Vector<T> sum, T a, Vector<T> b) {
         return sum + b * a;
     }
-    static double add_one_stored(double sum, double a, double b) { return sum + b * a; }
 };
 
 struct AbsoluteDifference {
@@ -32,10 +31,6 @@ struct AbsoluteDifference {
     // |a - b| - |b|: the features a sparse row does not store give |b|, in all the column's L1 norm
     template <class T> static Vector<T> add_stored(Vector<T> sum, T a, Vector<T> b) {
         return sum + (absolute<T>(b - a) - absolute<T>(b));
-    }
-    static double magnitude(double x) { return x < 0 ? -x : x; }
-    static double add_one_stored(double sum, double a, double b) {
-        return sum + (magnitude(b - a) - magnitude(b));
     }
 };
 
@@ -61,9 +56,7 @@ template <class T> struct Rbf {
     T minus_two_factor;
     explicit Rbf(const KernelParameters& p)
         : factor(-p.gamma * log2_e), minus_two_factor(T(-2 * factor)) {}
-    double distance(double dot, double row_norm, double column_norm) const {
-        return row_norm + column_norm - 2 * dot;
-    }
+    static double distance_of(double difference) { return difference * difference; }
     Vector<T> operator()(Vector<T> dot, T row_norm, Vector<T> column_norms) const {
         const Vector<T> exponent = (column_norms + row_norm) + dot * minus_two_factor;
         return exp2<T>(minimum<T>(exponent, broadcast(T(0))));
@@ -105,22 +98,19 @@ template <class T> struct Laplacian {
     static constexpr bool is_distance = true;
     double factor;
     explicit Laplacian(const KernelParameters& p) : factor(-p.gamma * log2_e) {}
-    double distance(double inner, double, double column_l1_norm) const {
-        return inner + column_l1_norm;
-    }
+    static double distance_of(double difference) { return difference < 0 ? -difference : difference; }
     Vector<T> operator()(Vector<T> distance, T, Vector<T> column_l1_norms) const {
         return exp2<T>(minimum<T>(column_l1_norms + distance * T(factor), broadcast(T(0))));
     }
 };
 
-// Calls `use` with the kernel function named by the parameters: the one list of all kernels.
+// Calls `use` with the kernel function named by the parameters.
 template <class T, class Use> inline void with_kernel_function(const KernelParameters& p, Use use) {
     switch (p.name) {
-        case KernelName::linear: return use(Linear<T>(p));
-        case KernelName::rbf: return use(Rbf<T>(p));
-        case KernelName::polynomial: return use(Polynomial<T>(p));
-        case KernelName::sigmoid: return use(Sigmoid<T>(p));
-        case KernelName::laplacian: return use(Laplacian<T>(p));
+#define FWSVM_CASE(name, Function) \
+    case KernelName::name: return use(Function<T>(p));
+        FWSVM_KERNELS(FWSVM_CASE)
+#undef FWSVM_CASE
     }
 }
 

@@ -25,6 +25,8 @@ template <class T> const VectorLoops<T>& vector_loops();
 template <> inline const VectorLoops<float>& vector_loops<float>() { return instruction_set().loops->single_precision; }
 template <> inline const VectorLoops<double>& vector_loops<double>() { return instruction_set().loops->double_precision; }
 
+inline KernelTraits traits_of(const KernelParameters& parameters) { return instruction_set().table->traits(parameters); }
+
 inline int64_t divide_up(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
 // Memory that a thread keeps from call to call, aligned to cache lines.
@@ -63,6 +65,22 @@ template <class Use> void each_stored_of(const RowsView& view, int64_t i, Use us
         each_stored<int64_t>(view, row, use);
     else
         each_stored<int32_t>(view, row, use);
+}
+
+// Stored values of a row, on average over a few rows: the features of dense rows.
+inline int64_t stored_values_of_a_row(const RowsView& view) {
+    if (!view.is_sparse) return view.columns;
+    int64_t stored = 0;
+    const int64_t sample = std::min<int64_t>(view.count, 64);
+    for (int64_t i = 0; i < sample; ++i)
+        each_stored_of(view, i * (view.count / sample), [&](int64_t, int64_t) { ++stored; });
+    return sample ? divide_up(stored, sample) : 0;
+}
+
+// Rows of a piece of work that reads every value once: some milliseconds, so that a call ends soon when asked to.
+inline int64_t rows_of_a_pass(const RowsView& view) {
+    constexpr int64_t values_of_a_pass = 1 << 20;
+    return std::clamp<int64_t>(values_of_a_pass / std::max<int64_t>(1, stored_values_of_a_row(view)), 1, 1 << 12);
 }
 
 inline double value_at(const RowsView& view, int64_t position) {
@@ -114,7 +132,7 @@ class Slots {
 template <class T> class Chunk {
   public:
     void pack(const RowsView& b, int64_t first, int64_t count, bool other_is_sparse, int width,
-              double side_factor, Execution& execution) {
+              const KernelTraits& traits, Execution& execution) {
         const auto& tiles = tile_functions<T>();
         slots_.assign(b, first, count, other_is_sparse);
         const int64_t panels = divide_up(count, width), padded = panels * width;
@@ -128,7 +146,7 @@ template <class T> class Chunk {
                              values + p * panel_size);
             for (int64_t j = 0; j < width; ++j) {
                 exact_side[begin + j] = j < size ? side_of(b, first + begin + j) : 0.0;
-                side[begin + j] = T(side_factor * exact_side[begin + j]);
+                side[begin + j] = T(traits.side_factor * exact_side[begin + j]);
             }
         });
         count_ = count;
@@ -158,15 +176,15 @@ template <class T> class Chunk {
 template <class T> class Block {
   public:
     PackedRows<T> pack(const RowsView& a, int64_t first, int64_t count, const Slots& slots,
-                       double side_factor, bool absolute_difference) {
+                       const KernelTraits& traits) {
         const int64_t height = tile_functions<T>().tile_rows;
         T* side = side_.reserve(divide_up(count, height) * height);  // tiles read it as a whole
         double* exact_side = exact_side_.reserve(count);
         for (int64_t i = 0; i < count; ++i) {
             exact_side[i] = side_of(a, first + i);
-            side[i] = T(side_factor * exact_side[i]);
+            side[i] = T(traits.side_factor * exact_side[i]);
         }
-        if (a.is_sparse) pack_sparse(a, first, count, slots.table(), absolute_difference);
+        if (a.is_sparse) pack_sparse(a, first, count, slots.table(), traits);
         else pack_dense(a, first, count);
         return {int(count), values_.reserve(0), slots_.data(), row_starts_.data(), start_.data(),
                 all_ones_, side, exact_side};
@@ -187,7 +205,7 @@ template <class T> class Block {
     // Features that no column of the chunk has do not reach the tiles: they add nothing to an inner
     // product, and |a| to a sum of absolute differences.
     void pack_sparse(const RowsView& a, int64_t first, int64_t count, const int32_t* slot_of,
-                     bool absolute_difference) {
+                     const KernelTraits& traits) {
         slots_.clear();
         row_starts_.assign(1, 0);
         start_.clear();
@@ -204,7 +222,7 @@ template <class T> class Block {
                     values[slots_.size()] = T(value);
                     all_ones_ = all_ones_ && value == 1.0;
                     slots_.push_back(slot);
-                } else if (absolute_difference) {
+                } else if (traits.absolute_difference) {
                     outside += std::abs(value);
                 }
             });

@@ -37,19 +37,23 @@ template <class T> void ActiveValues<T>::enter(int64_t row) {
     T* panel = panels_.data() + (slot - column) * rows_.columns;
     for (int64_t k = 0; k < rows_.columns; ++k) panel[k * width_ + column] = packed[k];
     exact_side_[size_t(slot)] = side_of(one, 0);
-    side_[size_t(slot)] = T(instruction_set().table->side_factor(parameters_) * exact_side_[size_t(slot)]);
+    side_[size_t(slot)] = T(traits_of(parameters_).side_factor * exact_side_[size_t(slot)]);
 }
 
-template <class T> const T* ActiveValues<T>::row(int64_t i) {
-    complete(&i, 1);
+template <class T> const T* ActiveValues<T>::row(int64_t i, Execution& execution) {
+    complete(&i, 1, execution);
     return known_.at(i).values.data();
 }
 
 template <class T>
-void ActiveValues<T>::products(const int64_t* rows, int64_t count, const double* weights, double* out) {
-    complete(rows, count);
+void ActiveValues<T>::products(const int64_t* rows, int64_t count, const double* weights, double* out,
+                               Execution& execution) {
+    complete(rows, count, execution);
     const auto start = std::chrono::steady_clock::now();
-    for (int64_t r = 0; r < count; ++r) out[r] = vector_loops<T>().dot(known_.at(rows[r]).values.data(), weights, entered());
+    for (int64_t r = 0; r < count; ++r) {
+        execution.check();
+        out[r] = vector_loops<T>().dot(known_.at(rows[r]).values.data(), weights, entered());
+    }
     counts_.seconds += seconds_since(start);
 }
 
@@ -60,7 +64,7 @@ template <class T> Counts ActiveValues<T>::take_counts() {
 }
 
 // Computes what is missing of these rows, then lets go of the oldest others.
-template <class T> void ActiveValues<T>::complete(const int64_t* rows, int64_t count) {
+template <class T> void ActiveValues<T>::complete(const int64_t* rows, int64_t count, Execution& execution) {
     const auto start = std::chrono::steady_clock::now();
     std::vector<std::pair<int64_t, int64_t>> order;  // (how many values are known, row)
     for (int64_t r = 0; r < count; ++r) {
@@ -86,69 +90,76 @@ template <class T> void ActiveValues<T>::complete(const int64_t* rows, int64_t c
             bytes_ += int64_t((values.capacity() - capacity) * sizeof(T));
         }
     }
-    if (!known.empty()) evaluate(known);
+    if (!known.empty()) evaluate(known, execution);
     forget(count);
     counts_.seconds += seconds_since(start);
 }
 
-// The missing values form a staircase: panel by panel, the rows that miss some of it lead the block.
-template <class T> void ActiveValues<T>::evaluate(const std::vector<Known*>& known) {
-    const auto& tiles = tile_functions<T>();
-    const bool absolute_difference = parameters_.name == KernelName::laplacian;
-    const double side_factor = instruction_set().table->side_factor(parameters_);
-    const int64_t rows = int64_t(known.size()), n = entered();
+// `known` begins with the rows that miss most. What they know counts only when all is done: an interrupted call
+// leaves it as it was.
+template <class T> void ActiveValues<T>::evaluate(const std::vector<Known*>& known, Execution& execution) {
     RowsView view = rows_;
     view.selection = missing_.data();
-    view.count = rows;
-
-    if (!packs_panels()) {  // many features: pack the entered rows that someone misses, and forget them
-        const int64_t first = known.front()->count;
-        std::vector<int64_t> stored;
-        for (int64_t s = first; s < n; ++s)
-            stored.push_back(rows_.selection ? rows_.selection[entered_[size_t(s)]] : entered_[size_t(s)]);
-        RowsView columns = rows_;
-        columns.selection = stored.data();
-        columns.count = n - first;
-        T* out = scratch_.reserve(rows * (n - first));
-        Execution alone(1, [] { return false; });
-        fwsvm::block<T>(view, columns, parameters_, out, n - first, alone);
-        for (int64_t r = 0; r < rows; ++r)
-            std::memcpy(known[size_t(r)]->values.data() + first, out + r * (n - first), sizeof(T) * size_t(n - first));
-        counts_.evaluations += rows * (n - first);
-    } else {
+    view.count = int64_t(known.size());
+    if (packs_panels()) {
+        const KernelTraits traits = traits_of(parameters_);
+        const int64_t most_rows = tile_functions<T>().most_block_rows;
         Slots all;
         all.assign(rows_, 0, 0, rows_.is_sparse);
-        const int64_t most_rows = tiles.most_block_rows;
-        for (int64_t first_row = 0; first_row < rows; first_row += most_rows) {
-            const int64_t block_rows = std::min(most_rows, rows - first_row);
-            PackedRows<T> block =
-                block_.pack(view, first_row, block_rows, all, side_factor, absolute_difference);
-            const int64_t panels = divide_up(n, width_);
-            int64_t leading = 0;  // rows of the block that miss something of the panel
-            for (int64_t p = known[size_t(first_row)]->count / width_; p < panels;) {
-                while (leading < block_rows && known[size_t(first_row + leading)]->count / width_ <= p) ++leading;
-                const int64_t next = leading < block_rows ? known[size_t(first_row + leading)]->count / width_ : panels;
-                const int64_t group = std::min<int64_t>(panels_per_group, next - p);
-                const int64_t column = p * width_, columns = std::min(n - column, group * width_);
-                T* out = scratch_.reserve(leading * group * width_);
-                Sink<T> sink{};
-                sink.block = out;
-                sink.block_stride = group * width_;
-                sink.skip_below = leading;
-                block.rows = int(leading);
-                const PackedPanels<T> packed{int(group), width_, rows_.columns, columns,
-                                             panels_.data() + column * rows_.columns, side_.data() + column,
-                                             exact_side_.data() + column};
-                tiles.evaluate(parameters_, rows_.is_sparse, block, packed, sink);
-                for (int64_t r = 0; r < leading; ++r)
-                    std::memcpy(known[size_t(first_row + r)]->values.data() + column, out + r * sink.block_stride,
-                                sizeof(T) * size_t(columns));
-                counts_.evaluations += leading * columns;
-                p += group;
-            }
+        for (int64_t first = 0; first < view.count; first += most_rows) {
+            const int64_t count = std::min(most_rows, view.count - first);
+            evaluate_block(known.data() + first, block_.pack(view, first, count, all, traits), execution);
         }
+    } else {
+        evaluate_without_panels(known, view, execution);
     }
-    for (Known* row : known) row->count = n;
+    for (Known* row : known) row->count = entered();
+}
+
+// Many features: packs the entered rows that someone misses, and forgets them.
+template <class T>
+void ActiveValues<T>::evaluate_without_panels(const std::vector<Known*>& known, const RowsView& missing,
+                                              Execution& execution) {
+    const int64_t first = known.front()->count, count = entered() - first;
+    std::vector<int64_t> stored;
+    for (int64_t s = first; s < entered(); ++s)
+        stored.push_back(rows_.selection ? rows_.selection[entered_[size_t(s)]] : entered_[size_t(s)]);
+    RowsView columns = rows_;
+    columns.selection = stored.data();
+    columns.count = count;
+    T* out = scratch_.reserve(missing.count * count);
+    block<T>(missing, columns, parameters_, out, count, execution);
+    for (size_t r = 0; r < known.size(); ++r)
+        std::memcpy(known[r]->values.data() + first, out + int64_t(r) * count, sizeof(T) * size_t(count));
+    counts_.evaluations += missing.count * count;
+}
+
+// The missing values form a staircase: panel by panel, the rows that miss some of it lead the block.
+template <class T>
+void ActiveValues<T>::evaluate_block(Known* const* known, const PackedRows<T>& rows, Execution& execution) {
+    const int64_t panels = divide_up(entered(), width_);
+    int64_t leading = 0;  // rows of the block that miss something of the panel
+    for (int64_t p = known[0]->count / width_; p < panels;) {
+        execution.check();
+        while (leading < rows.rows && known[leading]->count / width_ <= p) ++leading;
+        const int64_t next = leading < rows.rows ? known[leading]->count / width_ : panels;
+        const int64_t group = std::min<int64_t>(panels_per_group, next - p);
+        const int64_t column = p * width_, columns = std::min(entered() - column, group * width_);
+        PackedRows<T> some = rows;
+        some.rows = int(leading);
+        Sink<T> sink{};
+        sink.block = scratch_.reserve(leading * group * width_);
+        sink.block_stride = group * width_;
+        sink.skip_below = leading;
+        const PackedPanels<T> packed{int(group), width_, rows_.columns, columns,
+                                     panels_.data() + column * rows_.columns, side_.data() + column,
+                                     exact_side_.data() + column};
+        tile_functions<T>().evaluate(parameters_, rows_.is_sparse, some, packed, sink);
+        for (int64_t r = 0; r < leading; ++r)
+            std::memcpy(known[r]->values.data() + column, sink.block + r * sink.block_stride, sizeof(T) * size_t(columns));
+        counts_.evaluations += leading * columns;
+        p += group;
+    }
 }
 
 template <class T> void ActiveValues<T>::forget(int64_t keep) {

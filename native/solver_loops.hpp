@@ -25,9 +25,9 @@ template <class T> class ActiveValues {
     ActiveValues(const RowsView& rows, const KernelParameters&, int64_t most_bytes);
     void enter(int64_t row);
     int64_t entered() const { return int64_t(entered_.size()); }
-    const T* row(int64_t i);  // values with all entered rows; good until the next call
+    const T* row(int64_t i, Execution&);  // values with all entered rows; good until the next call
     // out[r] = sum_s weights[s] k(rows[r], s)
-    void products(const int64_t* rows, int64_t count, const double* weights, double* out);
+    void products(const int64_t* rows, int64_t count, const double* weights, double* out, Execution&);
     Counts take_counts();
 
   private:
@@ -36,8 +36,10 @@ template <class T> class ActiveValues {
         int64_t count = 0;
         std::list<int64_t>::iterator age;
     };
-    void complete(const int64_t* rows, int64_t count);
-    void evaluate(const std::vector<Known*>& known);
+    void complete(const int64_t* rows, int64_t count, Execution&);
+    void evaluate(const std::vector<Known*>& known, Execution&);
+    void evaluate_without_panels(const std::vector<Known*>& known, const RowsView& missing, Execution&);
+    void evaluate_block(Known* const* known, const PackedRows<T>& block, Execution&);
     void forget(int64_t keep);
     bool packs_panels() const { return rows_.columns <= direct_slots; }
 

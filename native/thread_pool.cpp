@@ -18,7 +18,7 @@ namespace fwsvm {
 namespace {
 
 struct Loop {
-    Loop(int64_t count, const std::function<void(int64_t)>& body) : count(count), body(body) {}
+    Loop(int64_t n, const std::function<void(int64_t)>& each) : count(n), body(each) {}
 
     void run() {
         try {
@@ -96,18 +96,10 @@ class Pool {
 
 // Never destroyed: its threads sleep until the process ends. After a fork the child has none of
 // them, and its mutex may be locked for ever, so the child starts with a new pool.
-Pool* pool = nullptr;
-std::once_flag pool_once;
-
-Pool& the_pool() {
-    std::call_once(pool_once, [] {
-        pool = new Pool;
+Pool* pool = new Pool;
 #if defined(FWSVM_HAS_FORK)
-        pthread_atfork(nullptr, nullptr, [] { pool = new Pool; });
+[[maybe_unused]] const int on_fork = pthread_atfork(nullptr, nullptr, [] { pool = new Pool; });
 #endif
-    });
-    return *pool;
-}
 
 constexpr auto check_interval = std::chrono::milliseconds(50);
 
@@ -138,7 +130,7 @@ void Execution::parallel_for(int64_t count, const std::function<void(int64_t)>& 
     Loop loop(count, checked);
     const int64_t helpers = std::min<int64_t>(threads_, count) - 1;
     if (helpers > 0)
-        the_pool().run(loop, int(helpers));
+        pool->run(loop, int(helpers));
     else
         loop.run();
     if (loop.error) std::rethrow_exception(loop.error);

@@ -9,16 +9,11 @@
 #include <cstring>
 #include <type_traits>
 
+#include "interleave.hpp"
 #include "kernel_functions.hpp"
+#include "refinement.hpp"
+#include "sinks.hpp"
 #include "vector.hpp"
-
-#if defined(__GNUC__) && !defined(__clang__)
-#define FWSVM_UNROLL _Pragma("GCC unroll 32")
-#elif defined(__clang__)
-#define FWSVM_UNROLL _Pragma("unroll")
-#else
-#define FWSVM_UNROLL
-#endif
 
 namespace fwsvm {
 namespace FWSVM_INSTRUCTION_SET {
@@ -38,61 +33,7 @@ constexpr int most_block_rows = 512;
 
 template <class T> constexpr int dense_width = dense_vectors * lanes<T>;
 template <class T> constexpr int sparse_width = sparse_vectors * lanes<T>;
-
-int64_t stored_row(const RowsView& view, int64_t i) {
-    return view.selection ? view.selection[i] : i;
-}
-
-// ---------------------------------------------------------------------------------------- packing
-
-template <class S, class T>
-void interleave_dense(const RowsView& view, int64_t first, int count, int width, T* to) {
-    constexpr int features = 16;  // a few features of all rows at a time: whole cache lines
-    const S* row[64];
-    for (int i = 0; i < count; ++i)
-        row[i] = static_cast<const S*>(view.values) + stored_row(view, first + i) * view.stride;
-    for (int64_t k0 = 0; k0 < view.columns; k0 += features) {
-        const int64_t k1 = k0 + features < view.columns ? k0 + features : view.columns;
-        for (int i = 0; i < count; ++i)
-            for (int64_t k = k0; k < k1; ++k)
-                to[k * width + i] = view.centre ? T(double(row[i][k]) - view.centre[k])
-                                                : T(row[i][k]);
-        for (int i = count; i < width; ++i)
-            for (int64_t k = k0; k < k1; ++k) to[k * width + i] = T(0);
-    }
-}
-
-template <class S, class I, class T>
-void interleave_sparse(const RowsView& view, int64_t first, int count, int width,
-                       const int32_t* slot_of, int64_t depth, T* to) {
-    const S* values = static_cast<const S*>(view.values);
-    const I* indices = static_cast<const I*>(view.indices);
-    const I* row_starts = static_cast<const I*>(view.row_starts);
-    std::memset(to, 0, sizeof(T) * size_t(depth) * size_t(width));
-    for (int i = 0; i < count; ++i) {
-        const int64_t row = stored_row(view, first + i);
-        for (I p = row_starts[row]; p < row_starts[row + 1]; ++p) {
-            const int64_t slot = slot_of ? slot_of[indices[p]] : indices[p];
-            to[slot * width + i] = view.centre ? T(double(values[p]) - view.centre[indices[p]]) : T(values[p]);
-        }
-    }
-}
-
-template <class T>
-void interleave(const RowsView& view, int64_t first, int count, int width, const int32_t* slot_of,
-                int64_t depth, T* to) {
-    if (view.is_sparse) {
-        auto pack = view.is_double
-            ? (view.has_wide_indices ? interleave_sparse<double, int64_t, T>
-                                     : interleave_sparse<double, int32_t, T>)
-            : (view.has_wide_indices ? interleave_sparse<float, int64_t, T>
-                                     : interleave_sparse<float, int32_t, T>);
-        pack(view, first, count, width, slot_of, depth, to);
-    } else {
-        auto pack = view.is_double ? interleave_dense<double, T> : interleave_dense<float, T>;
-        pack(view, first, count, width, to);
-    }
-}
+static_assert(sparse_width<float> <= widest_interleaving && tile_rows <= widest_interleaving, "");
 
 // ------------------------------------------------------------------------------------- kernel tiles
 
@@ -141,140 +82,6 @@ void kernel_row(const Function& function, const T* values, const int32_t* slots,
     FWSVM_UNROLL
     for (int v = 0; v < sparse_vectors; ++v)
         store(to + v * lanes<T>, function(sum[v], row_side, load(column_side + v * lanes<T>)));
-}
-
-// ---------------------------------------------------------------- exact values where float is not
-
-// Where rows lie far from the origin but near each other, distances made of norms cancel. Those (few)
-// kernel values are computed again: from differences where rows are dense, else from sums in double.
-template <class T> struct Refinement {
-    double error_factor;  // the rounding error of gamma x distance is about this x the smaller norm
-    double target;        // what it may change a kernel value by
-    double norm_limit;    // below this norm every value is good enough
-
-    Refinement(const KernelParameters& p, double terms) {
-        double root = 1;  // square root of the number of terms: roundings add up like a random walk
-        while (root * root < terms) root += 1;
-        const bool is_float = std::is_same<T, float>::value;
-        error_factor = p.gamma * (is_float ? 5.96e-8 : 1.11e-16) * (3.0 + 0.5 * root);
-        target = is_float ? float_error_target : double_error_target;
-        norm_limit = target / error_factor;
-    }
-
-    // distances(first, wanted, to) puts the distances from columns first + lane, where wanted, into to[lane].
-    template <class Function, class Distances>
-    void row(const Function& function, double norm, const double* column_norms, int columns, T* values,
-             Distances distances) const {
-        if (norm <= norm_limit) return;
-        for (int first = 0; first < columns; first += lanes<T>) {
-            const int count = columns - first < lanes<T> ? columns - first : lanes<T>;
-            if (all_good(norm, column_norms + first, count, values + first)) continue;
-            bool wanted[lanes<T>] = {};
-            double to[lanes<T>] = {};
-            for (int lane = 0; lane < count; ++lane) {
-                const double error = error_of(norm, column_norms[first + lane]);
-                wanted[lane] = error > target && !is_small(double(values[first + lane]), error);
-            }
-            distances(first, wanted, to);
-            Vector<T> exact = broadcast(T(0));
-            for (int lane = 0; lane < lanes<T>; ++lane) exact[lane] = T(to[lane] > 0 ? function.factor * to[lane] : 0.0);
-            exact = exp2<T>(exact);
-            for (int lane = 0; lane < count; ++lane)
-                if (wanted[lane]) values[first + lane] = exact[lane];
-        }
-    }
-
-    double error_of(double norm, double other) const { return error_factor * (norm < other ? norm : other); }
-
-    // The usual case without a branch: every error is moderate and cannot matter to its value.
-    bool all_good(double norm, const double* column_norms, int count, const T* values) const {
-        int doubtful = 0;
-        for (int j = 0; j < count; ++j) {
-            const double error = error_of(norm, column_norms[j]);
-            doubtful |= int(error >= 0.1) | int(1.11 * double(values[j]) * error > target);
-        }
-        return doubtful == 0;
-    }
-
-    // Is the value with its error so small that the error cannot matter? A very large error may hide any value.
-    bool is_small(double value, double error) const {
-        if (error > 40) return false;
-        const double most = error < 0.1 ? 1.11 * value : exp2<double>(broadcast(error * log2_e))[0] * value;
-        return most * error <= target;
-    }
-};
-
-// ---------------------------------------------------------------------------------- the three sinks
-
-template <class T>
-void store_tile(const Sink<T>& sink, int64_t first_row, int rows, int64_t first_column, int columns,
-                const T* tile, int width) {
-    for (int r = 0; r < rows; ++r)
-        std::memcpy(sink.block + (first_row + r) * sink.block_stride + first_column,
-                    tile + r * width, sizeof(T) * size_t(columns));
-}
-
-// running[r, lane] += tile[r, lane] coefficient[lane]: one coefficient column, summed lane by lane
-template <class T>
-void sum_tile(const T* tile, int rows, int width, const T* coefficients, T* running) {
-    for (int r = 0; r < rows; ++r) {
-        Vector<T> sum = load(running + r * lanes<T>);
-        for (int j = 0; j < width; j += lanes<T>)
-            sum = sum + load(tile + r * width + j) * load(coefficients + j);
-        store(running + r * lanes<T>, sum);
-    }
-}
-
-// Symmetric product: the tile also counts for its columns, column_sums[j] += sum_r tile[r, j] row_coefficients[r],
-// where it lies above the diagonal. `diagonal` is the column of the diagonal in the tile's first row: what
-// lies left of it is zeroed (its mirror image counts), and the diagonal itself counts for the row alone.
-template <class T>
-void sum_tile_columns(const T* tile, int rows, int width, int64_t diagonal, const T* row_coefficients,
-                      double* column_sums) {
-    for (int j = 0; j < width; j += lanes<T>) {
-        Vector<T> sum = broadcast(T(0));
-        for (int r = 0; r < rows; ++r) sum = sum + load(tile + r * width + j) * row_coefficients[r];
-        for (int lane = 0; lane < lanes<T>; ++lane) column_sums[j + lane] += double(sum[lane]);
-    }
-    for (int r = 0; r < rows; ++r)
-        if (const int64_t j = diagonal + r; j >= 0 && j < width)
-            column_sums[j] -= double(tile[r * width + j]) * double(row_coefficients[r]);
-}
-template <class T> void zero_below_diagonal(T* tile, int rows, int width, int64_t diagonal) {
-    for (int r = 0; r < rows; ++r)
-        for (int64_t j = 0; j < diagonal + r && j < width; ++j) tile[r * width + j] = T(0);
-}
-
-// sums[r, c] += sum_j tile[r, j] coefficients[j, c] for `height` rows and many columns c
-template <class T, int height>
-void multiply_tile(const T* tile, int width, const Sink<T>& sink, const T* coefficients,
-                   double* sums) {
-    constexpr int vectors = 4;
-    for (int c0 = 0; c0 < sink.coefficient_stride; c0 += vectors * lanes<T>) {
-        const int part = sink.coefficient_stride - c0 < vectors * lanes<T>
-            ? (sink.coefficient_stride - c0) / lanes<T> : vectors;
-        Vector<T> sum[height][vectors];
-        for (int r = 0; r < height; ++r)
-            for (int v = 0; v < vectors; ++v) sum[r][v] = broadcast(T(0));
-        if (part == vectors) {
-            for (int j = 0; j < width; ++j)
-                FWSVM_UNROLL
-                for (int r = 0; r < height; ++r)
-                    FWSVM_UNROLL
-                    for (int v = 0; v < vectors; ++v)
-                        sum[r][v] = sum[r][v] + load(coefficients + j * sink.coefficient_stride
-                                                     + c0 + v * lanes<T>) * tile[r * width + j];
-        } else {
-            for (int j = 0; j < width; ++j)
-                for (int r = 0; r < height; ++r)
-                    for (int v = 0; v < part; ++v)
-                        sum[r][v] = sum[r][v] + load(coefficients + j * sink.coefficient_stride
-                                                     + c0 + v * lanes<T>) * tile[r * width + j];
-        }
-        for (int r = 0; r < height; ++r)
-            for (int c = c0; c < sink.coefficient_columns && c < c0 + part * lanes<T>; ++c)
-                sums[r * sink.sums_stride + c] += double(sum[r][(c - c0) / lanes<T>][(c - c0) % lanes<T>]);
-    }
 }
 
 // ------------------------------------------------------------------------------------- one group
@@ -330,17 +137,27 @@ template <class T> struct SparseTiles {
         }
     }
     template <class Function>
-    static void exact_distances(const Function& function, const PackedRows<T>& block, int row,
+    static void exact_distances(const Function&, const PackedRows<T>& block, int row,
                                 const PackedPanels<T>& panels, const T* panel, int64_t first_column, int first,
                                 const bool* wanted, double* to) {
         for (int column = first; column < first + lanes<T>; ++column) {
             if (!wanted[column - first]) continue;
-            double sum = double(block.start[row]);
-            for (int64_t p = block.row_starts[row]; p < block.row_starts[row + 1]; ++p)
-                sum = Function::Inner::add_one_stored(sum, double(block.values[p]),
-                                                      double(panel[int64_t(block.slots[p]) * width + column]));
-            to[column - first] = function.distance(sum, block.exact_side[row], panels.exact_side[first_column + column]);
+            double near = 0, row_part = 0, column_part = 0;  // over the features that the row stores
+            for (int64_t p = block.row_starts[row]; p < block.row_starts[row + 1]; ++p) {
+                const double a = double(block.values[p]);
+                const double b = double(panel[int64_t(block.slots[p]) * width + column]);
+                near += Function::distance_of(a - b);
+                row_part += Function::distance_of(a);
+                column_part += Function::distance_of(b);
+            }
+            const double roundings = 1.2e-16 * double(1 + block.row_starts[row + 1] - block.row_starts[row]);
+            to[column - first] = near + rest(block.exact_side[row], row_part, roundings)
+                + rest(panels.exact_side[first_column + column], column_part, roundings);
         }
+    }
+    // What the other features add to a distance: the norm without the part; nothing where only roundings are left.
+    static double rest(double norm, double part, double roundings) {
+        return norm - part > roundings * norm ? norm - part : 0.0;
     }
 };
 
@@ -370,9 +187,7 @@ void evaluate_group(const Function& function, const KernelParameters& parameters
                                        Tiles::exact_distances(function, block, first + r, panels, panel,
                                                               first_column, lane, wanted, to);
                                    });
-            if (!sink.block && columns < width)  // padding: whatever the kernel makes of it must not count
-                for (int r = 0; r < rows; ++r)
-                    for (int j = columns; j < width; ++j) tile[r * width + j] = T(0);
+            if (!sink.block) zero_padding(tile, rows, columns, width);
             if (sink.column_sums) {
                 if (diagonal + rows > 0) zero_below_diagonal(tile, rows, width, diagonal);
                 sum_tile_columns(tile, rows, width, diagonal, sink.row_coefficients + first,
@@ -383,22 +198,11 @@ void evaluate_group(const Function& function, const KernelParameters& parameters
             } else if (one_column) {
                 sum_tile(tile, rows, width, sink.coefficients + first_column, running + first * lanes<T>);
             } else {
-                const T* coefficients = sink.coefficients + first_column * sink.coefficient_stride;
-                double* sums = sink.sums + first * sink.sums_stride;
-                int r = 0;
-                for (; r + 2 <= rows; r += 2)
-                    multiply_tile<T, 2>(tile + r * width, width, sink, coefficients, sums + r * sink.sums_stride);
-                if (r < rows)
-                    multiply_tile<T, 1>(tile + r * width, width, sink, coefficients, sums + r * sink.sums_stride);
+                multiply_tile(sink, first, rows, first_column, tile, width);
             }
         }
     }
-    if (one_column)
-        for (int r = 0; r < block.rows; ++r) {
-            double sum = 0;
-            for (int lane = 0; lane < lanes<T>; ++lane) sum += double(running[r * lanes<T> + lane]);
-            sink.sums[r * sink.sums_stride] += sum;
-        }
+    if (one_column) add_running(sink, block.rows, running);
 }
 
 template <class T>
@@ -412,10 +216,13 @@ void evaluate(const KernelParameters& parameters, bool sparse_rows, const Packed
     });
 }
 
-double side_factor(const KernelParameters& parameters) {
-    double factor = 1;
-    with_kernel_function<double>(parameters, [&](auto function) { factor = function.factor; });
-    return factor;
+KernelTraits traits(const KernelParameters& parameters) {
+    KernelTraits found{};
+    with_kernel_function<double>(parameters, [&](auto function) {
+        using Inner = typename decltype(function)::Inner;
+        found = {function.factor, std::is_same<Inner, AbsoluteDifference>::value};
+    });
+    return found;
 }
 
 template <class T> constexpr TileFunctions<T> functions() {
@@ -427,7 +234,7 @@ template <class T> constexpr TileFunctions<T> functions() {
 const TileTable& tile_table() {
     static const TileFunctions<float> single_precision = functions<float>();
     static const TileFunctions<double> double_precision = functions<double>();
-    static const TileTable table = {&single_precision, &double_precision, side_factor};
+    static const TileTable table = {&single_precision, &double_precision, traits};
     return table;
 }
 

@@ -6,12 +6,30 @@
 
 namespace fwsvm {
 
-enum class KernelName : int { linear, rbf, polynomial, sigmoid, laplacian };
+// The kernels of the engine: each one's name, and its struct in kernel_functions.hpp.
+#define FWSVM_KERNELS(kernel)       \
+    kernel(linear, Linear)          \
+    kernel(rbf, Rbf)                \
+    kernel(polynomial, Polynomial)  \
+    kernel(sigmoid, Sigmoid)        \
+    kernel(laplacian, Laplacian)
+
+enum class KernelName : int {
+#define FWSVM_NAME(name, Function) name,
+    FWSVM_KERNELS(FWSVM_NAME)
+#undef FWSVM_NAME
+};
 
 struct KernelParameters {
     KernelName name;
     double gamma, coef0;
     int degree;
+};
+
+// What the engine must know of a kernel to pack rows for it.
+struct KernelTraits {
+    double side_factor;        // side values are multiplied by it before the tiles get them
+    bool absolute_difference;  // sums |a - b| over the features, else a b
 };
 
 // Rows of a dense row-major or CSR matrix, or a selection of them. Owns nothing.
@@ -91,8 +109,7 @@ constexpr double float_error_target = 5e-7, double_error_target = 2e-13;
 struct TileTable {
     const TileFunctions<float>* single_precision;
     const TileFunctions<double>* double_precision;
-    // What the engine multiplies side values by before it hands them to the tiles.
-    double (*side_factor)(const KernelParameters&);
+    KernelTraits (*traits)(const KernelParameters&);
 };
 
 namespace baseline { const TileTable& tile_table(); }

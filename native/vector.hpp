@@ -12,6 +12,14 @@
 #define FWSVM_VECTOR_BYTES 16
 #endif
 
+#if defined(__GNUC__) && !defined(__clang__)
+#define FWSVM_UNROLL _Pragma("GCC unroll 32")
+#elif defined(__clang__)
+#define FWSVM_UNROLL _Pragma("unroll")
+#else
+#define FWSVM_UNROLL
+#endif
+
 namespace fwsvm {
 namespace FWSVM_INSTRUCTION_SET {  // no symbol may be shared between instruction sets
 

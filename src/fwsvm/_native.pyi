@@ -5,16 +5,9 @@ from typing import Any
 from numpy import float64, int32, int64
 from numpy.typing import NDArray
 
-class KernelName:
-    linear: KernelName
-    rbf: KernelName
-    polynomial: KernelName
-    sigmoid: KernelName
-    laplacian: KernelName
-
 class KernelParameters:
     def __init__(
-        self, name: KernelName, gamma: float = ..., coef0: float = ..., degree: int = ...
+        self, name: str, gamma: float = ..., coef0: float = ..., degree: int = ...
     ) -> None: ...
 
 class NativeRows:

@@ -219,25 +219,22 @@ class Rows:
     ) -> NDArray[np.float64]:
         """``sum_k |x_ik - centre_k|^power`` of every stored row, computed once for a centre."""
         key = (power, centre is None, single_precision)
-        if key not in self._norms or self._norms[key][0] is not centre:
+        # Another thread may replace the entry at any time: it is looked up once.
+        known_centre, norms = self._norms.get(key, (None, None))
+        if norms is None or known_centre is not centre:
             norms = np.empty(self.n_stored_rows)
-            stored = self.native if self._selection is None else _native_rows(self._data, None)
-            _native.norms(stored, centre, power, single_precision, norms, thread_count(n_jobs))
-            if not np.isfinite(norms).all() or (single_precision and norms.max(initial=0) > 1e37):
-                arithmetic = "float32" if single_precision else "float64"
-                raise ValueError(
-                    f"The values are too large: a row has the norm {norms.max():.3g} (power "
-                    f"{power}), past what {arithmetic} arithmetic holds. Scale the features, for "
-                    "example with sklearn.preprocessing.StandardScaler."
-                )
+            _native.norms(
+                self._stored_native(), centre, power, single_precision, norms, thread_count(n_jobs)
+            )
+            _check_norms(norms, power, "float32" if single_precision else "float64")
             self._norms[key] = (centre, norms)
-        return self._norms[key][1]
+        return norms
 
     def first_equal(self, n_jobs: int | None = None) -> NDArray[np.int64]:
         """For each row, the number of the first stored row that is the same to the last bit."""
         if not self._first_equal:
             first = np.empty(self.n_stored_rows, dtype=np.int64)
-            _native.first_equal_rows(_native_rows(self._data, None), first, thread_count(n_jobs))
+            _native.first_equal_rows(self._stored_native(), first, thread_count(n_jobs))
             self._first_equal.append(first)
         return self._first_equal[0][self.indices]
 
@@ -267,9 +264,22 @@ class Rows:
             )
         return total / weights.sum(), squares / weights.sum()
 
+    def _stored_native(self) -> _native.NativeRows:
+        return self.native if self._selection is None else _native_rows(self._data, None)
+
     def __getstate__(self) -> dict[str, Any]:
         # Cached norms go by the identity of their centre, which another process does not know.
         return {**self.__dict__, "_native": None, "_norms": {}}
+
+
+def _check_norms(norms: NDArray[np.float64], power: int, arithmetic: str) -> None:
+    largest = norms.max(initial=0.0)
+    if not np.isfinite(largest) or (arithmetic == "float32" and largest > 1e37):
+        raise ValueError(
+            f"The values are too large: a row has the norm {largest:.3g} (power {power}), past "
+            f"what {arithmetic} arithmetic holds. Scale the features, for example with "
+            "sklearn.preprocessing.StandardScaler."
+        )
 
 
 def _native_rows(data: Any, selection: NDArray[np.int64] | None) -> _native.NativeRows:

@@ -5,10 +5,14 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from numbers import Integral
 from typing import Any
 
 import joblib
 from threadpoolctl import ThreadpoolController
+
+# A slip of the keyboard must not start a million threads.
+MOST_THREADS = 1024
 
 
 @functools.cache
@@ -23,13 +27,13 @@ def thread_count(n_jobs: int | None) -> int:
     ``None`` and ``-1`` mean every CPU this process may use: its affinity, its cgroup quota and
     ``OMP_NUM_THREADS`` (which joblib sets in its workers) are respected. ``-2`` leaves one free.
     """
-    if n_jobs is not None and n_jobs > 0:
-        return int(n_jobs)
-    if n_jobs == 0:
+    if n_jobs == 0 or not isinstance(n_jobs, Integral | None):
         raise ValueError(
-            "n_jobs must be None, a positive number, or negative to count from the "
-            "number of CPUs. Got 0."
+            "n_jobs must be None, a positive integer, or a negative one to count from the "
+            f"number of CPUs. Got {n_jobs!r} instead."
         )
+    if n_jobs is not None and n_jobs > 0:
+        return min(int(n_jobs), MOST_THREADS)
     available = _cpus_of_process(os.getpid())
     limit = os.environ.get("OMP_NUM_THREADS", "")
     if limit.isdecimal() and int(limit) > 0:
