@@ -34,6 +34,13 @@ struct AbsoluteDifference {
     }
 };
 
+struct SquaredDifference {
+    template <class T> static Vector<T> add(Vector<T> sum, T a, Vector<T> b) {
+        const Vector<T> difference = b - a;
+        return sum + difference * difference;
+    }
+};
+
 constexpr double log2_e = 1.4426950408889634;
 
 struct NoDistance {
@@ -61,6 +68,15 @@ template <class T> struct Rbf {
         const Vector<T> exponent = (column_norms + row_norm) + dot * minus_two_factor;
         return exp2<T>(minimum<T>(exponent, broadcast(T(0))));
     }
+};
+
+// The same of dense rows with few features: nothing cancels, for two operations a feature instead of one.
+template <class T> struct RbfOfDifferences {
+    using Inner = SquaredDifference;
+    static constexpr bool is_distance = false;  // none that would have to be computed again
+    T scale;
+    explicit RbfOfDifferences(const KernelParameters& p) : scale(T(-p.gamma * log2_e)) {}
+    Vector<T> operator()(Vector<T> distance, T, Vector<T>) const { return exp2<T>(distance * scale); }
 };
 
 // (gamma x.z + coef0)^degree

@@ -30,6 +30,8 @@ constexpr int tile_rows = 6;
 constexpr int dense_vectors = 2;
 constexpr int sparse_vectors = 4;
 constexpr int most_block_rows = 512;
+// Up to so many features two operations for each cost no more than what norms need besides.
+constexpr int64_t most_depth_of_differences = 32;
 
 template <class T> constexpr int dense_width = dense_vectors * lanes<T>;
 template <class T> constexpr int sparse_width = sparse_vectors * lanes<T>;
@@ -208,6 +210,8 @@ void evaluate_group(const Function& function, const KernelParameters& parameters
 template <class T>
 void evaluate(const KernelParameters& parameters, bool sparse_rows, const PackedRows<T>& block,
               const PackedPanels<T>& panels, const Sink<T>& sink) {
+    if (parameters.name == KernelName::rbf && !sparse_rows && panels.depth <= most_depth_of_differences)
+        return evaluate_group<T, DenseTiles<T>>(RbfOfDifferences<T>(parameters), parameters, block, panels, sink);
     with_kernel_function<T>(parameters, [&](auto function) {
         if (sparse_rows)
             evaluate_group<T, SparseTiles<T>>(function, parameters, block, panels, sink);
