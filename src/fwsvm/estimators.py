@@ -206,8 +206,7 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         rows = Rows(data)
         self._kernel = self._make_kernel(rows, sample_weights)
         self._check_diagonal()
-        if self._kernel.ignores_shifts:
-            rows = rows.about_usual_values()
+        rows = rows.in_fastest_storage(ignores_shifts=self._kernel.ignores_shifts)
         tasks = multiclass.tasks_of(self.multiclass, labels, len(self.classes_))
         watch = progress.Progress(self, tasks, X, y, sample_weight)
         weights = sample_weights * class_weights[labels]
@@ -398,6 +397,8 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             # The model must not keep the training data alive.
             self.support_vectors_ = self._support_rows.to_array()
             self._support_rows = Rows(self.support_vectors_, usual=rows.usual)
+            if rows.usual is None:
+                self._support_rows = self._support_rows.in_fastest_storage(ignores_shifts=False)
         if scipy.sparse.issparse(self.support_vectors_):
             self.dual_coef_ = scipy.sparse.csr_array(self.dual_coef_)
 
@@ -455,7 +456,10 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         data = validate_data(
             self, X, reset=False, dtype=[np.float64, np.float32], accept_sparse="csr", order="C"
         )
-        rows = Rows(data, usual=self._support_rows.usual)
+        usual = self._support_rows.usual
+        rows = Rows(data, usual=usual)
+        if usual is None:
+            rows = rows.in_fastest_storage(ignores_shifts=False)
         coefficients = self._coefficients()
         if self.multiclass == "ovr" or len(self.classes_) == 2:
             outputs = self._kernel.product(

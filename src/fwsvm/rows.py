@@ -41,12 +41,12 @@ class Rows:
         Real, finite numbers. float32 and float64 in C order (or CSR) are used in place.
     storage : {"auto", "dense", "csr"}
         ``"auto"`` keeps the given storage, except that dense data with so many zeros that CSR is
-        faster is converted, and CSR data with so few that it is slower and no smaller.
+        faster is converted.
     dtype : float32 or float64, optional
         Converts to that type. By default float32 and float64 stay, everything else becomes float64.
     usual : array of shape (n_features,), optional
         A value of each feature. Rows are then stored as CSR of what differs from it, which serves
-        kernels of distances; see `about_usual_values`.
+        kernels of distances; see `in_fastest_storage`.
     """
 
     def __init__(
@@ -161,17 +161,22 @@ class Rows:
         if self.usual is None:
             return np.asarray(stored.toarray())
         dense = np.tile(self.usual.astype(stored.dtype), (stored.shape[0], 1))
-        dense[np.repeat(np.arange(len(dense)), np.diff(stored.indptr)), stored.indices] = stored.data
+        dense[np.repeat(np.arange(len(dense)), np.diff(stored.indptr)), stored.indices] = (
+            stored.data
+        )
         return dense
 
-    def about_usual_values(self) -> Rows:
-        """The same rows, stored as CSR of what differs from the usual value of each feature.
+    def in_fastest_storage(self, *, ignores_shifts: bool) -> Rows:
+        """The same rows, stored anew where kernel values are then computed faster.
 
-        Only where that is faster, else these rows: one-hot columns that have been standardised
-        are dense but hold one value nearly everywhere. Distances do not change when the usual
-        values are subtracted, so kernels of distances do not need them.
+        CSR that is mostly full becomes dense. Dense columns that hold one value nearly everywhere,
+        as one-hot columns that have been standardised, become CSR of what differs from it: a kernel
+        of distances ignores shifts, and so does not need the usual values.
         """
-        if self.is_sparse or not len(self):
+        if self.is_sparse:
+            full = self._data.nnz > DENSE_DENSITY * math.prod(self._data.shape)
+            return self._stored_anew(self._data.toarray(), None) if full else self
+        if not ignores_shifts or not self.n_stored_rows:
             return self
         sample = self._data[:: -(-self.n_stored_rows // _ROWS_FOR_USUAL)]
         middle = len(sample) // 2
@@ -179,9 +184,12 @@ class Rows:
         usual = np.partition(sample, middle, axis=0)[middle]
         if np.count_nonzero(sample != usual) >= BREAK_EVEN_DENSITY * sample.size:
             return self
+        return self._stored_anew(_differing(self._data, usual), usual.astype(np.float64))
+
+    def _stored_anew(self, data: Any, usual: NDArray[np.float64] | None) -> Rows:
         rows = Rows.__new__(Rows)
-        rows.__dict__.update(self.__dict__, _native=None, _norms={}, _first_equal=[])
-        rows._data, rows.usual = _differing(self._data, usual), usual.astype(np.float64)
+        rows.__dict__.update(self.__dict__, _native=None, _norms={}, _centre=[], _first_equal=[])
+        rows._data, rows.usual = data, usual
         return rows
 
     # ------------------------------------------------------------------------------ for kernels
@@ -342,8 +350,6 @@ def _stored_as(storage: Storage, data: Any) -> Any:
         return _checked_sparse(scipy.sparse.csr_array(data))
     if storage == "auto" and not is_sparse and _density(data) < BREAK_EVEN_DENSITY:
         return _checked_sparse(scipy.sparse.csr_array(data))
-    if storage == "auto" and is_sparse and data.nnz > DENSE_DENSITY * math.prod(data.shape):
-        return np.ascontiguousarray(data.toarray())
     return data
 
 
