@@ -38,7 +38,8 @@ sanitize: $(VENV)/installed-tests
 	    "from fwsvm import _native; print(_native.available_instruction_sets().replace(',', ''))"); do \
 	  FWSVM_ISA=$$instruction_set LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=../$(SANITIZED) \
-	    ../$(BIN)/python -m pytest -q -p no:cacheprovider test_kernels.py test_rows.py test_libsvm_text.py || exit 1; \
+	    ../$(BIN)/python -m pytest -q -p no:cacheprovider test_kernels.py test_array_kernels.py test_rows.py \
+	      test_libsvm_text.py || exit 1; \
 	done
 
 # Stamps: the environment is made again when what it is made of has changed.

@@ -1,10 +1,15 @@
 """What Rows accept, keep without copying, convert and refuse."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from samples import each_dtype, each_storage
 
 from fwsvm import Rows
 from fwsvm.kernels import RBF
@@ -16,7 +21,7 @@ def _X():
     return np.random.default_rng(0).standard_normal((20, 4))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each_dtype
 def test_fitting_input_is_not_copied(X, dtype):
     dense = X.astype(dtype)
     assert np.shares_memory(Rows(dense).to_array(), dense)
@@ -192,10 +197,98 @@ def test_centre_is_near_the_mean(X):
     assert np.isfinite(Rows(np.zeros((0, 3))).centre).all()
 
 
-@pytest.mark.parametrize("storage", ["dense", "csr"])
+@each_storage
 def test_pickle(X, storage):
     rows = Rows(X, storage=storage).take([1, 2])
     rows.squared_norms()
     again = pickle.loads(pickle.dumps(rows))
     np.testing.assert_allclose(again.squared_norms(), rows.squared_norms())
     assert repr(again) == repr(rows) == f"Rows(2 x 4, {storage} float64)"
+
+
+def test_norms_for_two_centres_at_a_time_do_not_mix(X):
+    # one thread asks for its centre while another has just replaced the entry
+    rows, centres = Rows(X), [np.zeros(4), np.ones(4)]
+    expected = [(X**2).sum(axis=1), ((X - 1) ** 2).sum(axis=1)]
+
+    def check(which):
+        for _ in range(300):
+            np.testing.assert_allclose(rows.stored_norms(2, centres[which]), expected[which])
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(check, [0, 1]))
+
+
+# ------------------------------------------------------------------------------------- equal rows
+
+
+def first_equal(X):
+    """The naive answer: the first row with the same bytes."""
+    rows = [row.tobytes() for row in np.ascontiguousarray(X)]
+    return [rows.index(row) for row in rows]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    X=hnp.arrays(
+        st.sampled_from([np.float32, np.float64]),
+        st.tuples(st.integers(0, 30), st.integers(0, 5)),
+        elements=st.sampled_from([0.0, 1.0, -1.0, 0.5]),
+    ),
+    storage=st.sampled_from(["dense", "csr"]),
+)
+def test_first_equal_is_the_naive_answer(X, storage):
+    np.testing.assert_array_equal(Rows(X, storage=storage).first_equal(), first_equal(X))
+
+
+@each_storage
+@each_dtype
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_first_equal_of_many_rows(storage, dtype, n_jobs):
+    # more rows than a piece of work; most of them equal to an earlier one, far away
+    rng = np.random.default_rng(0)
+    distinct = rng.standard_normal((6000, 3)).astype(dtype)
+    distinct[rng.random(distinct.shape) < 0.5] = 0
+    X = distinct[rng.integers(0, len(distinct), 20_000)]
+    _, index, inverse = np.unique(X, axis=0, return_index=True, return_inverse=True)
+    first = Rows(X, storage=storage).first_equal(n_jobs=n_jobs)
+    np.testing.assert_array_equal(first, index[inverse.ravel()])
+
+
+def test_rows_equal_to_the_last_bit_only():
+    X = np.array([[0.0, 1.0], [-0.0, 1.0], [0.0, np.nextafter(1, 2)], [0.0, 1.0]])
+    np.testing.assert_array_equal(Rows(X, storage="dense").first_equal(), [0, 1, 2, 0])
+
+
+def test_csr_rows_are_equal_when_they_store_the_same():
+    # row 0: empty; 1 and 3: value 2 at feature 1; 2: an explicit zero; 4: value 2 at feature 2
+    data = ([2.0, 0.0, 2.0, 2.0], [1, 1, 1, 2], [0, 0, 1, 2, 3, 4, 4])
+    for index in (np.int32, np.int64):
+        csr = scipy.sparse.csr_array((3 * np.ones(1), ([0], [0])), shape=(6, 3))
+        csr.data, csr.indices, csr.indptr = (np.asarray(part) for part in data)
+        csr.indices, csr.indptr = csr.indices.astype(index), csr.indptr.astype(index)
+        rows = Rows(csr)
+        assert rows.to_array().indices.dtype == index
+        np.testing.assert_array_equal(rows.first_equal(), [0, 1, 2, 1, 4, 0])
+
+
+def test_first_equal_of_a_selection_names_stored_rows(X):
+    rows = Rows(np.vstack([X, X]))
+    np.testing.assert_array_equal(rows.take([25, 3, 39]).first_equal(), [5, 3, 19])
+
+
+def test_rows_with_one_hash_are_told_apart():
+    # the mixing of native/equal_rows.cpp, and pairs of words that it cannot tell apart
+    def mixed(word):
+        hashed = word * 0x9E3779B97F4A7C15 % 2**64
+        return hashed ^ hashed >> 29
+
+    words = [int(w) for w in np.arange(1.0, 500.0).view(np.uint64)]
+    pairs = [(w, mixed(w) ^ 0x3FF0000000000000) for w in words]
+    assert len({mixed(mixed(a) ^ b) for a, b in pairs}) == 1
+    X = np.array(pairs, dtype=np.uint64).view(np.float64)
+    X = X[np.isfinite(X).all(axis=1)]
+    assert len(X) > 400
+    np.testing.assert_array_equal(
+        Rows(np.vstack([X, X])).first_equal(), np.tile(np.arange(len(X)), 2)
+    )

@@ -12,7 +12,7 @@ from processes import run_python
 
 from fwsvm import Rows
 from fwsvm.kernels import RBF, Laplacian, Linear, Polynomial, add_rows
-from fwsvm.threads import thread_count
+from fwsvm.threads import MOST_THREADS, thread_count
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals or fork")
 # The ways in which a call is cut into pieces: many rows, few rows and many columns, sparse.
@@ -130,39 +130,97 @@ print("ok")
 INTERRUPTED = """
 import os, signal, threading, time
 import numpy as np
-from fwsvm import Rows
-from fwsvm.kernels import RBF
-X = np.random.default_rng(0).standard_normal(({n_rows}, {n_features}), dtype=np.float32)
-A = Rows(X, storage="{storage}")
-B = A.take(np.arange(len(A)).repeat({repeats}))
-c = np.ones(len(B))
+from fwsvm import Rows, _native
+from fwsvm.kernels import RBF, add_rows
+
+def zeros(*shape):  # memory that is not there until written to
+    return np.zeros(shape, dtype=np.float32)
+
+def rows(n_rows, n_features):
+    return Rows(zeros(n_rows, n_features), storage="dense")
+
+kernel, n_jobs = RBF(1e-3), {n_jobs}
+{prepare}
 sent = []
 def interrupt():
-    time.sleep(0.5)
+    time.sleep(0.1)
     sent.append(time.perf_counter())
     os.kill(os.getpid(), signal.SIGINT)
 threading.Thread(target=interrupt).start()
 try:
-    RBF(1e-3).product(A, B, c, n_jobs={n_jobs})
+    {call}
 except KeyboardInterrupt:
     print(time.perf_counter() - sent[0])
 else:
     raise SystemExit("finished before the interrupt: make it longer")
-small = A.take(np.arange(100) % len(A))
-assert np.isfinite(RBF(1e-3).product(small, small, np.ones(100), n_jobs={n_jobs})).all()
+X = np.random.default_rng(0).standard_normal((100, 4))
+assert np.isfinite(kernel.product(Rows(X), None, np.ones(100), n_jobs=n_jobs)).all()
 """
+ACTIVE = """
+A = rows(40_000, {n_features})
+side, _, centre = kernel.sides(A, A, A.dtype, 1)
+values = _native.ActiveValuesFloat(A.native, kernel.parameters, side, centre, 2**30)
+for i in range(2000):
+    values.enter(i)
+"""
+LONG_CALLS = {
+    "product": (
+        "A = rows(100_000, 20); B = A.take(np.arange(10**6) % 100_000)",
+        "kernel.product(A, B, np.ones(10**6), n_jobs=n_jobs)",
+    ),
+    "product of few rows": (
+        "A = rows(3, 100_000); B = A.take(np.arange(180_000) % 3)",
+        "kernel.product(A, B, np.ones(180_000), n_jobs=n_jobs)",
+    ),
+    "product of sparse rows": (
+        "X = np.random.default_rng(0).standard_normal((20_000, 60), dtype=np.float32)\n"
+        "A = Rows(X, storage='csr'); B = A.take(np.arange(10**6) % 20_000)",
+        "kernel.product(A, B, np.ones(10**6), n_jobs=n_jobs)",
+    ),
+    "product with many columns": (
+        "A = rows(200_000, 20); B = A.take(np.arange(10_000))",
+        "kernel.product(A, B, np.ones((10_000, 200)), n_jobs=n_jobs)",
+    ),
+    "symmetric product": (
+        "A = rows(300_000, 20)",
+        "kernel.product(A, None, np.ones(300_000), n_jobs=n_jobs)",
+    ),
+    "block": (
+        "A = rows(10_000, 10_000); B = A.take(np.arange(5000)); out = zeros(10_000, 5000)",
+        "kernel.block(A, B, out=out, n_jobs=n_jobs)",
+    ),
+    "symmetric block": (
+        "A = rows(10_000, 10_000); out = zeros(10_000, 10_000)",
+        "kernel.block(A, out=out, n_jobs=n_jobs)",
+    ),
+    "norms": ("A = rows(400, 3_000_000)", "A.stored_norms(2, n_jobs=n_jobs)"),
+    "equal rows": ("A = rows(2000, 1_000_000)", "A.first_equal(n_jobs=n_jobs)"),
+    "update from stored rows": (
+        "stored = zeros(300_000, 10_000); gradient = np.zeros(10_000)",
+        "add_rows(gradient, stored, np.ones(300_000), n_jobs=n_jobs)",
+    ),
+    "active values": (
+        ACTIVE.format(n_features=500),
+        "values.products(np.arange(40_000), np.ones(2000), np.empty(40_000))",
+    ),
+    "active values of many features": (
+        ACTIVE.format(n_features=3000),
+        "values.products(np.arange(40_000), np.ones(2000), np.empty(40_000))",
+    ),
+    "pairs of a small face": (
+        "K = np.random.default_rng(0).standard_normal((3000, 3000)); K = K @ K.T\n"
+        "weights = np.zeros(3000); weights[0] = 1; gradient = K[:, 0].copy()",
+        "_native.minimise_on_simplex(K, weights, gradient, 1e-15)",
+    ),
+}
 
 
 @posix
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize(
-    ("n_rows", "n_features", "repeats", "storage"),
-    [(100_000, 20, 10, "dense"), (3, 100_000, 60_000, "dense"), (20_000, 60, 50, "csr")],
-)
-def test_interrupt_ends_a_long_call(n_jobs, n_rows, n_features, repeats, storage):
-    code = INTERRUPTED.format(
-        n_jobs=n_jobs, n_rows=n_rows, n_features=n_features, repeats=repeats, storage=storage
-    )
+@pytest.mark.parametrize("name", LONG_CALLS)
+def test_interrupt_ends_a_long_call(name, n_jobs):
+    prepare, call = LONG_CALLS[name]
+    code = INTERRUPTED.format(n_jobs=n_jobs, prepare=prepare, call=call)
     assert float(run_python(code)) < 0.2
 
 
@@ -234,8 +292,10 @@ def test_thread_count(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     assert thread_count(None) == 1
     assert thread_count(2) == 2
-    with pytest.raises(ValueError, match=r"n_jobs must be .* Got 0"):
-        thread_count(0)
+    assert thread_count(10**12) == MOST_THREADS
+    for bad in (0, 2.5, "all"):
+        with pytest.raises(ValueError, match=f"n_jobs must be .* Got {bad!r} instead"):
+            thread_count(bad)
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs CPU affinity")
@@ -243,7 +303,7 @@ def test_affinity_is_respected():
     code = """
 import os
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-from fwsvm.threads import thread_count
+from fwsvm.threads import MOST_THREADS, thread_count
 print(thread_count(None))
 """
     assert run_python(code) == "1\n"
