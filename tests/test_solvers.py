@@ -25,7 +25,7 @@ from fwsvm.solvers import (
     solve,
 )
 from fwsvm.solvers.cache import ActiveValues, ColumnCache, NativeActiveValues
-from fwsvm.solvers.core_vector import solve_by_pairs
+from fwsvm.solvers.core_vector import pair_steps, solve_by_working_sets
 from fwsvm.solvers.selection import FullScan, Sampled
 from fwsvm.solvers.start import exact_ball
 from fwsvm.solvers.state import State
@@ -352,20 +352,41 @@ def test_a_tiny_cache_changes_nothing_but_time():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_native_pairs_are_the_readable_ones(dtype):
-    problem = make_problem(120, dtype=dtype)
+    problem = make_problem(120)
+    matrix = dense_matrix(problem).astype(dtype)
+    optimum = exact_ball(dense_matrix(problem))
+    results = []
+    for minimise in (_native.minimise_on_simplex, pair_steps):
+        weights = np.full(120, 1 / 120)
+        gradient = matrix.astype(float) @ weights
+        minimise(matrix, weights, gradient, 1e-7)
+        assert weights.sum() == pytest.approx(1)
+        assert weights.min() >= 0
+        np.testing.assert_allclose(gradient, matrix.astype(float) @ weights, rtol=1e-6)
+        assert gradient[weights > 0].max() - gradient.min() <= 1.1e-7
+        results.append(weights)
+    np.testing.assert_allclose(results[0], results[1], atol=1e-5)
+    np.testing.assert_allclose(results[0], optimum, atol=1e-5)
+
+
+@pytest.mark.parametrize("selection", [None, 20])
+@pytest.mark.parametrize("n", [60, 400])
+def test_working_sets_reach_the_optimum_of_the_core_set(selection, n):
+    problem = make_problem(n)
     rng = np.random.default_rng(0)
-    state = State(problem, FullScan(problem, rng), *pair_start(problem, rng))
-    for i in range(100):
-        state.enter(i, 0.0)
-    matrix = problem.matrix(state.entered).astype(dtype)
-    weights = state.weights
-    gradient = matrix.astype(float) @ weights
-    _native.minimise_on_simplex(matrix, weights, gradient, 1e-7)
-    solve_by_pairs(state, 1e-7)
-    assert weights.sum() == pytest.approx(1)
-    assert weights.min() >= 0
-    assert weights @ matrix @ weights == pytest.approx(state.objective, rel=1e-5)
-    np.testing.assert_allclose(gradient, matrix @ weights, rtol=1e-4)
+    chosen = Sampled(problem, rng, selection) if selection else FullScan(problem, rng)
+    state = State(problem, chosen, *pair_start(problem, rng))
+    matrix = dense_matrix(problem)
+    for i in range(n):
+        weights = state.weights
+        state.enter(i, float(matrix[i, state.entered] @ weights))
+    solve_by_working_sets(state, 1e-8)
+    gradient = matrix[np.ix_(state.entered, state.entered)] @ state.weights
+    assert state.weights.sum() == pytest.approx(1)
+    assert state.weights.min() >= 0
+    assert gradient[state.weights > 0].max() - gradient.min() <= 1.1e-8
+    np.testing.assert_allclose(chosen.gradient_of_entered(state), gradient, atol=1e-9)
+    assert state.objective == pytest.approx(state.weights @ gradient, rel=1e-9)
 
 
 # ----------------------------------------------------------------------------- stopping and status

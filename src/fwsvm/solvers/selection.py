@@ -123,12 +123,16 @@ class Sampled(Selection):
         self._n += 1
 
     def moved(self, state: State, keep: float, changes: dict[int, float]) -> None:
-        gradient = self._gradient[: self._n]
+        gradient, problem = self._gradient[: self._n], self.problem
         if keep != 1.0:
             gradient *= keep
+        if len(changes) > 2:  # one product costs less than their rows one by one
+            rows, amounts = np.array(list(changes)), np.array(list(changes.values()))
+            gradient += problem.gradient(rows, amounts, among=state.entered)
+            return
         for i, amount in changes.items():
-            gradient += amount * self.problem.signed(self.values.row(i), i, state.signs)
-            gradient[state.slot(i)] += amount * self.problem.ridge[i]
+            gradient += amount * problem.signed(self.values.row(i), i, state.signs)
+            gradient[state.slot(i)] += amount * problem.ridge[i]
 
     def kernel_row(self, state: State, i: int) -> NDArray[Any]:
         return self.values.row(i)
