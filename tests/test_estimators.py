@@ -345,7 +345,8 @@ def test_float32_is_used_in_place(monkeypatch):
     X, y = make_data(100)
     X = X.astype(np.float32)
     seen = []
-    monkeypatch.setattr("fwsvm.estimators.Rows", lambda data: seen.append(data) or Rows(data))
+    for module in ("training_set", "estimators"):
+        monkeypatch.setattr(f"fwsvm.{module}.Rows", lambda data: seen.append(data) or Rows(data))
     model = SVC().fit(X, y)
     assert np.shares_memory(seen[0], X)
     assert Rows(X).native is not None
