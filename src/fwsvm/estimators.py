@@ -22,13 +22,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import kernels, multiclass, parameters, progress
 from .dual import DualProblem, Floats
 from .layout import Layout, WarmStart
-from .parameters import ALGORITHMS, SOLVERS, gamma_of
+from .parameters import gamma_of
 from .rows import Rows
 from .solvers import Report, Result
 from .training import Solve, Training
 from .training_set import CHECKS, TrainingSet
 
-__all__ = ["ALGORITHMS", "SOLVERS", "SVC", "gamma_of"]
+__all__ = ["SVC", "gamma_of"]
 
 
 class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):

@@ -51,7 +51,7 @@ class CoreVectorMachine:
         matrix, weights = self._matrix[: self._size, : self._size], state.weights
         gradient = state.selection.gradient_of_entered(state).copy()
         _native.minimise_on_simplex(matrix, weights, gradient, tolerance)
-        state.replace(weights / weights.sum(), gradient)
+        state.replace(weights, gradient)
 
     def _grow(self, state: State) -> None:
         """Adds the rows of Kt that the matrix does not have yet."""

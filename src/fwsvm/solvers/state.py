@@ -168,9 +168,10 @@ class State:
 
     def replace(self, weights: Floats, gradient: Floats) -> None:
         """New weights for the entered rows, and what is then their gradient."""
+        changes = weights - self.weights
         self._values[: self._n] = weights
         self._scale = 1.0
-        self.selection.replaced(self, gradient)
+        self.selection.replaced(self, gradient, changes)
         self.objective = float(weights @ self.selection.gradient_of_entered(self))
 
     def refresh(self) -> None:
