@@ -22,8 +22,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fwsvm import Rows
 from fwsvm.dual import DualProblem
-from fwsvm.estimators import ALGORITHMS, gamma_of
 from fwsvm.kernels import RBF
+from fwsvm.parameters import ALGORITHMS, gamma_of
 from fwsvm.solvers import Stopping, random_start, solve
 
 # name: (features, C, label of the positive class)

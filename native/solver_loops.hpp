@@ -60,7 +60,7 @@ template <class T> class ActiveValues {
 
 // min a' M a over the simplex by steps between pairs of rows, warm-started, until the gradients of the
 // furthest and the nearest row differ by no more than the tolerance. The gradient M a is kept up to date.
-// (solve_by_pairs in src/fwsvm/solvers/core_vector.py)
+// (pair_steps in src/fwsvm/solvers/core_vector.py)
 template <class T>
 void minimise_on_simplex(const T* matrix, int64_t stride, int64_t size, double* weights, double* gradient,
                          double tolerance, Execution&);

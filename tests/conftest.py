@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_svmlight_file
 
-FEATURES = {"w8a": 300, "a9a": 123, "usps": 256, "reuters": 8315}
+FEATURES = {"w": 300, "a": 123, "usps": 256, "reuters": 8315, "pendigits": 16}
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +24,9 @@ def real_data(data_folder):
     """Loads a real data set by name as (CSR float32, labels)."""
 
     def load(name, dtype=np.float32):
+        family = name.removesuffix(".t")
+        family = family if family in FEATURES else family[0]  # a1a ... a9a, w1a ... w8a
         with lzma.open(data_folder / f"{name}.xz") as file:
-            return load_svmlight_file(file, n_features=FEATURES[name], dtype=dtype)
+            return load_svmlight_file(file, n_features=FEATURES[family], dtype=dtype)
 
     return load

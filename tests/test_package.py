@@ -15,8 +15,8 @@ from fwsvm import _native
 SOURCE = Path(fwsvm.__file__).parent
 # Each room may import from the rooms before it, and from the small helpers of the first line.
 HELPERS = ("_version", "_native", "threads", "_config")
-ROOMS = ("rows", "kernels", "dual", "solvers", "multiclass", "progress", "training", "estimators")
-ROOMS += ("data", "datasets")
+ROOMS = ("rows", "kernels", "dual", "solvers", "multiclass", "progress", "training")
+ROOMS += ("parameters", "training_set", "layout", "estimators", "data", "datasets")
 
 
 def imports_of(path):

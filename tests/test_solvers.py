@@ -2,84 +2,56 @@
 
 import math
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from dual_problems import (
+    KERNELS,
+    dense_matrix,
+    each_algorithm,
+    make_problem,
+    optimal_value,
+    run,
+    weights_of_all,
+)
 
-from fwsvm import Rows, _native
+from fwsvm import Rows
 from fwsvm.dual import DualProblem
-from fwsvm.kernels import RBF, CallableKernel, Laplacian, Linear, Polynomial
+from fwsvm.kernels import Linear
+from fwsvm.parameters import ALGORITHMS
 from fwsvm.solvers import (
-    BlendedPairwise,
-    CoreVectorMachine,
     FrankWolfe,
     ModifiedFrankWolfe,
     Status,
     Stopping,
-    Swap,
+    corrective,
     pair_start,
     random_start,
-    solve,
 )
-from fwsvm.solvers.cache import ActiveValues, ColumnCache, NativeActiveValues
-from fwsvm.solvers.core_vector import solve_by_pairs
 from fwsvm.solvers.selection import FullScan, Sampled
 from fwsvm.solvers.start import exact_ball
 from fwsvm.solvers.state import State
 
-ALGORITHMS = {
-    "fw": FrankWolfe,
-    "mfw": ModifiedFrankWolfe,
-    "swap": Swap,
-    "blended": BlendedPairwise,
-    "cvm": CoreVectorMachine,
-}
-KERNELS = {
-    "rbf": RBF(0.5),
-    "laplacian": Laplacian(0.3),
-    "linear": Linear(),
-    "polynomial": Polynomial(2, gamma=0.5, coef0=1.0),
-    "callable": CallableKernel(lambda A, B: np.exp(-abs(A[:, None] - B[None]).sum(axis=2))),
-}
-each_algorithm = pytest.mark.parametrize("name", ALGORITHMS)
-
-
-def make_problem(n=150, kernel="rbf", storage="dense", dtype=np.float64, C=5.0, seed=0, **options):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, 4))
-    signs = np.where(X[:, 0] + X[:, 1] ** 2 + 0.5 * rng.standard_normal(n) > 0.7, 1.0, -1.0)
-    rows = Rows(X.astype(dtype), storage=storage)
-    return DualProblem(rows, signs, np.full(n, 1 / C), KERNELS[kernel], **options)
-
-
-def dense_matrix(problem):
-    return problem.matrix(np.arange(problem.size))
-
-
-def run(problem, name, *, start=random_start, selection=None, seed=0, **stopping):
-    return solve(
-        problem, ALGORITHMS[name](), start, Stopping(**stopping), selection=selection, seed=seed
-    )
-
-
 # -------------------------------------------------------------------------------------- the grid
 
 
-@each_algorithm
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("storage", ["dense", "csr"])
+COMBINATIONS = [
+    (name, kernel, storage)
+    for name in ALGORITHMS
+    for kernel in KERNELS
+    for storage in ("dense", "csr")
+    if not (kernel == "callable" and storage == "csr")  # callables get arrays
+    and not (name == "cvm" and kernel in ("linear", "polynomial"))  # no constant diagonal
+]
+
+
+@pytest.mark.parametrize(("name", "kernel", "storage"), COMBINATIONS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_every_solver_reaches_the_optimum(name, kernel, storage, dtype):
-    if (kernel == "callable" and storage == "csr") or (
-        name == "cvm" and kernel in ("linear", "polynomial")
-    ):
-        pytest.skip("no such combination")
     problem = make_problem(100, kernel, storage, dtype)
     optimum = optimal_value(problem)
-    tol = 1e-2 if name == "fw" else 1e-4
+    tol = 3e-2 if name == "fw" else 1e-4
     for selection in (None, 25):
         result = run(problem, name, selection=selection, tol=tol, max_iter=100_000)
         assert result.status is Status.converged
@@ -89,12 +61,6 @@ def test_every_solver_reaches_the_optimum(name, kernel, storage, dtype):
         assert certificate.primal >= optimum * (1 - 1e-6)
         assert result.weights.sum() == pytest.approx(1)
         assert (result.weights > 0).all()
-
-
-def optimal_value(problem):
-    matrix = dense_matrix(problem)
-    weights = exact_ball(matrix)
-    return 0.5 / (weights @ matrix @ weights)
 
 
 @pytest.mark.parametrize("start", [random_start, pair_start])
@@ -134,8 +100,7 @@ def test_the_radius_grows_and_recurrences_hold(name, selection):
         algorithm.step(state, *state.furthest())
         assert state.objective <= before * (1 + 1e-12)
         before = state.objective
-        a = np.zeros(problem.size)
-        a[state.entered] = state.weights
+        a = weights_of_all(state)
         assert a.sum() == pytest.approx(1, abs=1e-9)
         assert a.min() >= 0
         assert state.objective == pytest.approx(a @ matrix @ a, rel=1e-8)
@@ -150,8 +115,7 @@ def test_the_step_is_the_papers():
     rng = np.random.default_rng(0)
     state = State(problem, FullScan(problem, rng), *pair_start(problem, rng))
     for _ in range(30):
-        a = np.zeros(problem.size)
-        a[state.entered] = state.weights
+        a = weights_of_all(state)
         delta2 = matrix[0, 0]
         r2 = delta2 - a @ matrix @ a
         gamma2 = delta2 + a @ matrix @ a - 2 * matrix @ a
@@ -161,9 +125,7 @@ def test_the_step_is_the_papers():
         FrankWolfe().step(state, *state.furthest())
         expected = (1 - step_size) * a
         expected[i] += step_size
-        after = np.zeros(problem.size)
-        after[state.entered] = state.weights
-        np.testing.assert_allclose(after, expected, atol=1e-12)
+        np.testing.assert_allclose(weights_of_all(state), expected, atol=1e-12)
         assert delta2 - state.objective == pytest.approx(r2 * (1 + delta**2 / (4 * (1 + delta))))
 
 
@@ -174,8 +136,7 @@ def test_away_steps_are_the_papers_and_drop():
     state = State(problem, FullScan(problem, rng), *random_start(problem, rng))
     aways = drops = 0
     for _ in range(300):
-        a = np.zeros(problem.size)
-        a[state.entered] = state.weights
+        a = weights_of_all(state)
         objective = a @ matrix @ a
         r2, gamma2 = matrix[0, 0] - objective, matrix[0, 0] + objective - 2 * matrix @ a
         active = np.flatnonzero(a)
@@ -188,9 +149,10 @@ def test_away_steps_are_the_papers_and_drop():
             step_size = min(minus / (2 * (1 - minus)), bound)
             expected = (1 + step_size) * a
             expected[j] -= step_size
-            after = np.zeros(problem.size)
-            after[state.entered] = state.weights
-            np.testing.assert_allclose(after, expected, atol=1e-10)
+            np.testing.assert_allclose(weights_of_all(state), expected, atol=1e-10)
+            # Algorithm 3 has "(delta- - 1)" here: a misprint, see docs/math.md
+            radius2 = (1 + step_size) * r2 - step_size * (1 + step_size) * (1 - minus) * r2
+            assert matrix[0, 0] - state.objective == pytest.approx(radius2, rel=1e-9)
             if step_size == bound:
                 drops += 1
                 assert state.weight(int(j)) == 0.0
@@ -271,195 +233,46 @@ def solve_rational(matrix):
     return [row[n] for row in rows]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_solvers_find_the_rational_optimum(seed):
-    rng = np.random.default_rng(seed)
-    X = rng.integers(-3, 4, (7, 2))
-    signs = np.array([1, 1, 1, -1, -1, -1, 1])
-    gram = [[Fraction(int(x @ z)) for z in X] for x in X]
+def rational_problem(X, signs):
+    """Kt of the linear kernel and C = 2, in rationals and as the solvers see it."""
+    m = len(X)
     matrix = [
-        [int(signs[i] * signs[j]) * (gram[i][j] + 1) + (i == j) * Fraction(1, 2) for j in range(7)]
-        for i in range(7)
+        [int(signs[i] * signs[j] * (X[i] @ X[j] + 1)) + (i == j) * Fraction(1, 2) for j in range(m)]
+        for i in range(m)
     ]
-    objective, _ = exact_optimum(matrix)
-    problem = DualProblem(
-        Rows(X.astype(float), storage="dense"), signs.astype(float), np.full(7, 0.5), Linear()
-    )
-    for name in ("mfw", "swap", "blended"):
-        result = run(problem, name, start=pair_start, tol=1e-9, max_iter=100_000)
-        assert result.gap <= 1e-9
-        assert result.certificate.objective == pytest.approx(float(objective), rel=1e-8)
+    rows = Rows(X.astype(float), storage="dense")
+    return matrix, DualProblem(rows, signs.astype(float), np.full(m, 0.5), Linear())
 
 
-# ------------------------------------------------------------------------------------------ caches
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("storage", ["dense", "csr"])
-@pytest.mark.parametrize("kernel", [RBF(0.5), Laplacian(0.5), Polynomial(2)])
-@pytest.mark.parametrize("n_features", [5, 3000])
-@pytest.mark.parametrize("cache_bytes", [2**20, 500])
-def test_native_values_are_the_readable_ones(dtype, storage, kernel, n_features, cache_bytes):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((200, n_features)) * (rng.random((200, n_features)) < 20 / n_features)
-    rows = Rows(X.astype(dtype), storage=storage).take(rng.permutation(200))
-    make = [
-        DualProblem(rows, np.ones(200), np.ones(200), kernel, cache_bytes=cache_bytes)
-        for _ in range(2)
-    ]
-    readable, native = ActiveValues(make[0]), NativeActiveValues(make[1])
-    tolerance = 2e-5 if dtype == np.float32 else 1e-10
-    for entering in range(150):
-        readable.enter(entering)
-        native.enter(entering)
-        if entering % 7 and entering > 3:
-            continue
-        drawn, weights = rng.integers(200, size=13), rng.standard_normal(entering + 1)
-        np.testing.assert_allclose(
-            native.products(drawn, weights), readable.products(drawn, weights), atol=tolerance
-        )
-        np.testing.assert_allclose(native.row(5), readable.row(5), atol=tolerance)
-    if cache_bytes == 2**20:
-        assert make[0].work.hits == pytest.approx(make[1].work.hits, abs=60)
-
-
-def test_caches_stay_in_their_budget():
-    problem = make_problem(1000, cache_bytes=100_000)
-    columns = ColumnCache(problem)
-    for i in range(300):
-        columns.column(i % 40)
-    assert sum(c.nbytes for c in columns._columns.values()) <= 100_000
-    assert problem.work.misses >= 40
-    values = ActiveValues(problem)
-    for i in range(100):
-        values.enter(i)
-    for i in range(0, 1000, 10):
-        values.products(np.arange(i, i + 10), np.ones(100))
-    assert values._bytes <= 100_000
-
-
-def test_a_tiny_cache_changes_nothing_but_time():
-    for name in ("mfw", "cvm"):
-        results = [
-            run(make_problem(150, cache_bytes=size), name, selection=20, tol=1e-3)
-            for size in (2**27, 3000)
-        ]
-        assert all(r.gap <= 1e-3 for r in results)
-        np.testing.assert_allclose(
-            results[0].certificate.dual, results[1].certificate.dual, rtol=2e-3
-        )
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_native_pairs_are_the_readable_ones(dtype):
-    problem = make_problem(120, dtype=dtype)
-    rng = np.random.default_rng(0)
-    state = State(problem, FullScan(problem, rng), *pair_start(problem, rng))
-    for i in range(100):
-        state.enter(i, 0.0)
-    matrix = problem.matrix(state.entered).astype(dtype)
-    weights = state.weights
-    gradient = matrix.astype(float) @ weights
-    _native.minimise_on_simplex(matrix, weights, gradient, 1e-7)
-    solve_by_pairs(state, 1e-7)
-    assert weights.sum() == pytest.approx(1)
-    assert weights.min() >= 0
-    assert weights @ matrix @ weights == pytest.approx(state.objective, rel=1e-5)
-    np.testing.assert_allclose(gradient, matrix @ weights, rtol=1e-4)
-
-
-# ----------------------------------------------------------------------------- stopping and status
-
-
-@each_algorithm
-def test_limits_leave_the_best_point_and_a_true_gap(name):
-    problem = make_problem(400, C=1000.0)
-    for limit in ({"max_iter": 3}, {"max_time": 1e-4}):
-        result = run(problem, name, tol=1e-9, **limit)
-        assert result.status in (Status.max_iter, Status.max_time)
-        exact = problem.certificate(result.rows, result.weights)
-        assert result.gap == exact.gap > 1e-9
-
-
-def test_sampling_reports_whether_the_rule_holds_on_all_rows():
-    problem = make_problem(3000, C=10.0)
-    result = run(problem, "mfw", selection=5, epsilon=1e-2)
-    certificate = result.certificate
-    gamma2 = problem.delta2 + certificate.objective - 2 * certificate.gradient.min()
-    holds = gamma2 <= 1.01**2 * (problem.delta2 - certificate.objective)
-    assert result.status is (Status.rule_holds if holds else Status.rule_holds_on_samples)
-
-
-def test_a_tolerance_past_float32_is_said_not_looped():
-    problem = make_problem(100, dtype=np.float32, C=1e4)
-    result = run(problem, "mfw", tol=1e-13)
-    assert result.status is Status.stalled
-    assert result.gap > 1e-13
-
-
-def test_the_trace_is_complete():
-    result = run(make_problem(300), "mfw", tol=1e-4)
-    iterations = [row.iteration for row in result.trace]
-    assert iterations == sorted(iterations)
-    assert result.trace[-1].gap == pytest.approx(result.gap)
-    assert all(a.time <= b.time for a, b in pairwise(result.trace))
-    objectives = [row.objective for row in result.trace]
-    assert all(b <= a * (1 + 1e-9) for a, b in pairwise(objectives))
-
-
-# --------------------------------------------------------------------------------- difficult inputs
-
-
-def degenerate(kind, n, seed):
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", [*ALGORITHMS, "auto"])
+def test_solvers_find_the_rational_optimum(name, seed):
     rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, 3))
-    signs = np.where(rng.random(n) < 0.5, 1.0, -1.0)
-    if kind == "identical points":
-        X[:] = X[0]
-    elif kind == "duplicates":
-        X = X[rng.integers(3, size=n)]
-    elif kind == "one point of a class":
-        signs[:] = 1.0
-    elif kind == "constant features":
-        X[:, 1:] = 7.0
-    elif kind == "large":
-        X *= 1e6
-    signs[0], signs[1] = 1.0, -1.0
-    return X, signs
+    # cvm: all rows of the same length
+    X = rng.choice([-1, 1], (8, 5)) if name == "cvm" else rng.integers(-3, 4, (8, 2))
+    signs = np.array([1, 1, 1, -1, -1, -1, 1, -1])
+    matrix, problem = rational_problem(X, signs)
+    objective, weights = exact_optimum(matrix)
+    tol = 1e-3 if name == "fw" else 1e-9
+    if name == "auto":
+        result = corrective.solve(problem, None, Stopping(tol))
+    else:
+        result = run(problem, name, start=pair_start, tol=tol, max_iter=200_000)
+    assert result.gap <= tol
+    optimum = 1 / (2 * objective)
+    assert result.certificate.dual <= optimum * (1 + 1e-12)
+    assert result.certificate.dual >= optimum * (1 - tol) - 1e-12
+    # the same predictions, on every point of a grid that is not on the border itself
+    points = np.array(list(product(range(-3, 4), repeat=2))) if name != "cvm" else X
+    exact = predictions(X, signs, weights, points)
+    found = predictions(X, signs, dict(zip(result.rows, result.weights, strict=True)), points)
+    clear = np.abs(exact.astype(float)) > 0.1 * float(objective)
+    assert clear.sum() > len(points) / 4
+    np.testing.assert_array_equal(np.sign(exact[clear]), np.sign(found[clear]))
 
 
-KINDS = ["identical points", "duplicates", "one point of a class", "constant features", "large"]
-
-
-@settings(deadline=None, max_examples=60)
-@given(
-    kind=st.sampled_from(KINDS),
-    n=st.integers(2, 90),
-    log_c=st.floats(-6, 6),
-    name=st.sampled_from(["mfw", "swap", "blended", "cvm"]),
-    selection=st.sampled_from([None, 10]),
-    start=st.sampled_from([random_start, pair_start]),
-    seed=st.integers(0, 5),
-)
-def test_degenerate_problems(kind, n, log_c, name, selection, start, seed):
-    X, signs = degenerate(kind, n, seed)
-    problem = DualProblem(Rows(X, storage="dense"), signs, np.full(n, 10.0**-log_c), RBF(1.0))
-    result = run(problem, name, start=start, selection=selection, max_iter=3000, seed=seed)
-    assert np.isfinite(result.gap)
-    assert result.weights.sum() == pytest.approx(1)
-    assert (result.weights > 0).all()
-    exact = problem.certificate(result.rows, result.weights)
-    assert result.gap == pytest.approx(exact.gap, abs=1e-12)
-    if result.status is Status.converged:
-        assert result.gap <= 1e-3
-
-
-def test_a_vertex_of_small_norm_may_take_all_weight():
-    # without a constant diagonal a step size of one is possible
-    X = np.array([[3.0, 0.0], [4.0, 0.0], [-0.1, 0.0], [-5.0, 1.0]])
-    problem = DualProblem(
-        Rows(X, storage="dense"), np.array([1.0, 1.0, 1.0, -1.0]), np.full(4, 1e-3), Linear()
+def predictions(X, signs, weights, points):
+    """R h(x) = sum a_i y_i (k(x_i, x) + 1)."""
+    return np.array(
+        [sum(a * int(signs[i] * (X[i] @ x + 1)) for i, a in weights.items()) for x in points]
     )
-    for name in ("fw", "mfw", "swap", "blended"):
-        result = run(problem, name, start=pair_start, tol=1e-2, max_iter=10_000)
-        assert result.gap <= 1e-2

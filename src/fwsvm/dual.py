@@ -150,7 +150,8 @@ class DualProblem:
         gradient = self.margins(active, weights, among, dtype)
         of_row = np.zeros(self.size)
         of_row[active] = weights
-        gradient += (self.ridge * of_row)[slice(None) if among is None else among]
+        wanted = slice(None) if among is None else among
+        gradient += self.ridge[wanted] * of_row[wanted]
         return gradient
 
     def certificate(self, active: Ints, weights: Floats, others: Ints | None = None) -> Certificate:

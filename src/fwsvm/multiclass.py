@@ -1,9 +1,9 @@
 """Several classes from binary problems: one against one, one against the rest, and a graph of
 pairs.
 
-A `Scheme` names the binary problems and turns their decision values into votes. Class numbers are
-positions in the sorted list of classes. In a pair (a, b) with a < b class a has sign +1, as in
-LIBSVM.
+`tasks_of` names the binary problems, `winner` turns their decision values into classes. Class
+numbers are positions in the sorted list of classes. In a pair (a, b) with a < b class a has sign
++1, as in LIBSVM; of two classes the second has it.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.multiclass import _ovr_decision_function
 
 from .dual import Floats, Ints
 from .kernels import Kernel
@@ -64,11 +66,25 @@ def tasks_of(scheme: str, labels: Ints, n_classes: int) -> list[BinaryTask]:
 # ----------------------------------------------------------------------------- decision values
 
 
+def problem_decisions(
+    kernel: Kernel,
+    rows: Rows,
+    support: Rows,
+    n_support: NDArray[Any],
+    dual_coef: Floats,
+    intercept: Floats,
+    n_jobs: int | None,
+) -> Floats:
+    """Decision values of problems that each have a row of coefficients."""
+    decisions: Floats = kernel.product(rows, support, dual_coef.T, n_jobs=n_jobs) + intercept
+    return decisions
+
+
 def pair_decisions(
     kernel: Kernel,
     rows: Rows,
     support: Rows,
-    n_support: NDArray[np.int32],
+    n_support: NDArray[Any],
     dual_coef: Floats,
     intercept: Floats,
     n_jobs: int | None,
@@ -118,3 +134,21 @@ def graph_winner(decisions: Floats, n_classes: int) -> NDArray[np.int64]:
         high = np.where(low_wins, high - 1, high)
         low = np.where(low_wins, low, low + 1)
     return low
+
+
+def scores_of_pairs(decisions: Floats, n_classes: int) -> Floats:
+    """A score for each class: its votes, and a part below 1/2 from the values of its pairs."""
+    scores: Floats = _ovr_decision_function(decisions < 0, -decisions, n_classes)
+    return scores
+
+
+def winner(decisions: Floats, scheme: str, n_classes: int, break_ties: bool) -> Ints:
+    """The class number of each row, from the decision values of "ovo", "ovr" or "ddag"."""
+    if n_classes == 2:
+        return (decisions.ravel() > 0).astype(np.int64)
+    if scheme == "ddag":
+        return graph_winner(decisions, n_classes)
+    scores: NDArray[Any] = decisions
+    if scheme == "ovo":
+        scores = (scores_of_pairs if break_ties else votes)(decisions, n_classes)
+    return np.asarray(scores.argmax(axis=1))

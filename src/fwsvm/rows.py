@@ -44,9 +44,6 @@ class Rows:
         faster is converted.
     dtype : float32 or float64, optional
         Converts to that type. By default float32 and float64 stay, everything else becomes float64.
-    usual : array of shape (n_features,), optional
-        A value of each feature. Rows are then stored as CSR of what differs from it, which serves
-        kernels of distances; see `in_fastest_storage`.
     """
 
     def __init__(
@@ -55,15 +52,15 @@ class Rows:
         *,
         storage: Storage = "auto",
         dtype: DTypeLike | None = None,
-        usual: NDArray[np.float64] | None = None,
     ) -> None:
         if storage not in ("auto", "dense", "csr"):
             raise ValueError(f"storage must be 'auto', 'dense' or 'csr'. Got {storage!r} instead.")
         if dtype is not None and np.dtype(dtype) not in (np.float32, np.float64):
             raise ValueError(f"dtype must be float32 or float64. Got {np.dtype(dtype)} instead.")
         checked = _checked(data, dtype)
-        self._data = _stored_as(storage, checked) if usual is None else _differing(checked, usual)
-        self.usual = usual
+        self._data = _stored_as(storage, checked)
+        # Of each feature: CSR rows store what differs from it, which is 0 if there is None.
+        self.usual: NDArray[np.float64] | None = None
         # Data that was converted unasked is still what it was to functions of the user.
         shown = checked if storage == "auto" else self._data
         self._shown_sparse = bool(scipy.sparse.issparse(shown))
@@ -185,6 +182,12 @@ class Rows:
         if np.count_nonzero(sample != usual) >= BREAK_EVEN_DENSITY * sample.size:
             return self
         return self._stored_anew(_differing(self._data, usual), usual.astype(np.float64))
+
+    def stored_like(self, other: Rows) -> Rows:
+        """The same rows, stored so that kernel values with the other rows are computed fast."""
+        if other.usual is None or self.usual is other.usual:
+            return self.in_fastest_storage(ignores_shifts=False)
+        return self._stored_anew(_differing(self._data, other.usual), other.usual)
 
     def _stored_anew(self, data: Any, usual: NDArray[np.float64] | None) -> Rows:
         rows = Rows.__new__(Rows)
@@ -356,11 +359,6 @@ def _stored_as(storage: Storage, data: Any) -> Any:
 def _differing(data: Any, usual: NDArray[Any]) -> Any:
     """CSR of the values that differ from the usual one of their feature, some rows at a time."""
     n_rows, n_features = data.shape
-    if usual.shape != (n_features,):
-        raise ValueError(
-            f"usual must have one value for each of the {n_features} features. "
-            f"Got shape {usual.shape} instead."
-        )
     narrow = usual.astype(data.dtype)
     usual = narrow if np.array_equal(narrow, usual) else usual
     values, features = [np.empty(0, data.dtype)], [np.empty(0, np.int64)]

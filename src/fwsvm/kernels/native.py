@@ -41,8 +41,7 @@ class TileKernel(Kernel):
             )
         if A.is_sparse and B.is_sparse and A.usual is not B.usual:
             raise ValueError(
-                "A and B must be stored about the same usual values. Make one of them by "
-                "Rows(data, usual=other.usual)."
+                "A and B must be stored about the same usual values. Use A.stored_like(B)."
             )
         return B
 

@@ -6,12 +6,14 @@ Frank-Wolfe Optimization Methods"; Tsang, Kwok and Cheung 2005).
 
 The reduced problem is solved by steps between pairs: the furthest row of I, and the active row
 with which a step gains most (Fan, Chen and Lin 2005), until no pair is worth half of what i* was or
-the stopping rule allows. `solve_by_pairs` says how; native code does the same on a stored matrix
-while that fits the cache.
+the stopping rule allows. `pair_steps` says how; native code does the same on a stored matrix. The
+matrix of I is kept while it fits the cache; from then on pairs are sought in one small working set
+after the other.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,30 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _native
-from .pairwise import shift_weight
+from ..dual import Floats, Ints
 from .state import State
 
-
-def solve_by_pairs(state: State, tolerance: float) -> None:
-    """Minimises over the entered rows, one pair at a time."""
-    while True:
-        i, gradient_i = state.furthest_entered()
-        _, gradient_nearest = state.nearest()
-        if gradient_nearest - gradient_i <= tolerance:
-            return
-        j, gradient_j = _best_partner(state, i, gradient_i)
-        shift_weight(state, i, gradient_i, j, gradient_j)
-
-
-def _best_partner(state: State, i: int, gradient_i: float) -> tuple[int, float]:
-    """The active row j with the largest (g_j - g_i)^2 / |z_i - z_j|^2, and its gradient."""
-    problem, entered = state.problem, state.entered
-    slopes = state.selection.gradient_of_entered(state) - gradient_i
-    q = problem.signed(state.selection.kernel_row(state, i), i, state.signs)
-    curvature = np.maximum(problem.diagonal[i] + problem.diagonal[entered] - 2.0 * q, 1e-12)
-    gains = np.where((state.weights > 0) & (slopes > 0), slopes**2 / curvature, 0.0)
-    slot = int(gains.argmax())
-    return int(entered[slot]), float(slopes[slot] + gradient_i)
+WORKING_SET = 128
 
 
 @dataclass
@@ -58,28 +40,87 @@ class CoreVectorMachine:
         # An optimum far more exact than the next i* will disturb it is time lost.
         violation = state.objective - gradient_i
         tolerance = max(0.5 * state.allowed_slope, 0.5 * violation, 1e-12 * state.objective)
-        n = len(state.entered)
-        if n * n * state.problem.rows.dtype.itemsize > state.problem.cache_bytes:
-            solve_by_pairs(state, tolerance)
-            return
-        self._grow(state)
-        matrix, weights = self._matrix[:n, :n], state.weights
+        if len(state.entered) <= _most_stored(state):
+            self._grow(state)
+            self._solve_stored(state, tolerance)
+        else:
+            self._matrix = np.empty((0, 0))
+            solve_by_working_sets(state, tolerance)
+
+    def _solve_stored(self, state: State, tolerance: float) -> None:
+        matrix, weights = self._matrix[: self._size, : self._size], state.weights
         gradient = state.selection.gradient_of_entered(state).copy()
         _native.minimise_on_simplex(matrix, weights, gradient, tolerance)
-        state.replace(weights / weights.sum(), gradient)
+        state.replace(weights, gradient)
 
     def _grow(self, state: State) -> None:
         """Adds the rows of Kt that the matrix does not have yet."""
-        problem, entered = state.problem, state.entered
-        n = len(entered)
+        n = len(state.entered)
         if n > len(self._matrix):
-            larger = np.empty((2 * n, 2 * n), dtype=problem.rows.dtype)
+            capacity = max(n, min(2 * n, _most_stored(state)))
+            larger = np.empty((capacity, capacity), dtype=state.problem.rows.dtype)
             larger[: self._size, : self._size] = self._matrix[: self._size, : self._size]
             self._matrix = larger
         for slot in range(self._size, n):
-            i = int(entered[slot])
-            row = state.selection.kernel_row(state, i)
-            values = problem.signed(row, i, state.signs)[: slot + 1]
+            values = _row_of_matrix(state, slot)[: slot + 1]
             self._matrix[slot, : slot + 1] = self._matrix[: slot + 1, slot] = values
-            self._matrix[slot, slot] += problem.ridge[i]
         self._size = n
+
+
+def solve_by_working_sets(state: State, tolerance: float) -> None:
+    """Minimises over the entered rows, a few of them at a time."""
+    while True:
+        gradient = state.selection.gradient_of_entered(state)
+        slopes = np.where(state.weights > 0, gradient - gradient.min(), 0.0)
+        if slopes.max() <= tolerance:
+            return
+        slots = _working_set(state, gradient, slopes)
+        matrix, weights = state.problem.matrix(state.entered[slots]), state.weights[slots]
+        before = weights.copy()
+        _native.minimise_on_simplex(matrix, weights, gradient[slots], 0.5 * tolerance)
+        if (weights == before).all():  # lost in roundings
+            return
+        state.exchange(slots, weights)
+
+
+def _working_set(state: State, gradient: Floats, slopes: Floats) -> Ints:
+    """The furthest rows, and the best partners of the furthest of them."""
+    half = WORKING_SET // 2
+    if len(gradient) <= WORKING_SET:
+        return np.arange(len(gradient))
+    i = int(gradient.argmin())
+    diagonal = state.problem.diagonal[state.entered]
+    curvature = diagonal[i] + diagonal - 2.0 * _row_of_matrix(state, i)
+    gains = slopes**2 / np.maximum(curvature, 1e-12)
+    furthest = np.argpartition(gradient, half)[:half]
+    partners = np.argpartition(gains, -half)[-half:]
+    return np.union1d(furthest, partners)
+
+
+def _row_of_matrix(state: State, slot: int) -> Floats:
+    """Kt of an entered row with all of them."""
+    i = int(state.entered[slot])
+    row = state.problem.signed(state.selection.kernel_row(state, i), i, state.signs)
+    row[slot] += state.problem.ridge[i]
+    return row
+
+
+def _most_stored(state: State) -> int:
+    """Rows of the largest square matrix that fits the cache."""
+    return math.isqrt(state.problem.cache_bytes // state.problem.rows.dtype.itemsize)
+
+
+def pair_steps(matrix: NDArray[Any], weights: Floats, gradient: Floats, tolerance: float) -> None:
+    """min a' M a over the simplex, in place: the readable form of `_native.minimise_on_simplex`."""
+    diagonal = matrix.diagonal().astype(float)
+    while True:
+        i = int(gradient.argmin())
+        slopes = np.where(weights > 0, gradient - gradient[i], 0.0)
+        if slopes.max() <= tolerance:
+            return
+        curvature = np.maximum(diagonal[i] + diagonal - 2.0 * matrix[i], 1e-12)
+        j = int((slopes**2 / curvature).argmax())
+        amount = min(slopes[j] / curvature[j], weights[j])
+        weights[i] += amount
+        weights[j] -= amount
+        gradient += amount * (matrix[i].astype(float) - matrix[j])

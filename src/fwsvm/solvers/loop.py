@@ -48,7 +48,12 @@ class Status(Enum):
     @property
     def is_early(self) -> bool:
         """Whether the run ended before what was asked for."""
-        return self not in (Status.converged, Status.rule_holds, Status.rule_holds_on_samples)
+        return not self.is_certain and self is not Status.rule_holds_on_samples
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether what was asked for holds on all rows, as a final scan of them found."""
+        return self in (Status.converged, Status.rule_holds)
 
 
 class TraceRow(NamedTuple):
@@ -235,10 +240,13 @@ class _Run:
         i = int(certificate.gradient.argmin())
         self.vertex = i, float(certificate.gradient[i])
         self.state.allowed_slope = self.stopping.allowed_slope(self.state)
-        if self.stopping.epsilon is not None:
-            return Status.rule_holds if self._rule_holds() else Status.rule_holds_on_samples
-        if certificate.gap <= self.stopping.tol:
-            return Status.converged
+        if self.stopping.epsilon is None:
+            if certificate.gap <= self.stopping.tol:
+                return Status.converged
+        elif self._rule_holds():
+            return Status.rule_holds
+        elif self.state.selection.redraws:
+            return Status.rule_holds_on_samples
         if self._rule_holds_in_float_only():
             return Status.stalled
         return None

@@ -49,8 +49,8 @@ class Selection(ABC):
         """Compute the gradient from the weights."""
 
     @abstractmethod
-    def replaced(self, state: State, gradient: Floats) -> None:
-        """The weights of the entered rows are new; this is the gradient of these rows."""
+    def replaced(self, state: State, gradient: Floats, changes: Floats) -> None:
+        """The weights of the entered rows have changed; this is now the gradient of these rows."""
 
 
 class FullScan(Selection):
@@ -86,8 +86,9 @@ class FullScan(Selection):
     def kernel_row(self, state: State, i: int) -> NDArray[Any]:
         return self.columns.column(i)[state.entered]
 
-    def replaced(self, state: State, gradient: Floats) -> None:
-        self.refresh(state)
+    def replaced(self, state: State, gradient: Floats, changes: Floats) -> None:
+        changed = np.flatnonzero(changes)
+        self.gradient += self.problem.gradient(state.entered[changed], changes[changed])
 
     def refresh(self, state: State) -> None:
         self.gradient = self.problem.gradient(*state.support())
@@ -123,17 +124,21 @@ class Sampled(Selection):
         self._n += 1
 
     def moved(self, state: State, keep: float, changes: dict[int, float]) -> None:
-        gradient = self._gradient[: self._n]
+        gradient, problem = self._gradient[: self._n], self.problem
         if keep != 1.0:
             gradient *= keep
+        if len(changes) > 2:  # one product costs less than their rows one by one
+            rows, amounts = np.array(list(changes)), np.array(list(changes.values()))
+            gradient += problem.gradient(rows, amounts, among=state.entered)
+            return
         for i, amount in changes.items():
-            gradient += amount * self.problem.signed(self.values.row(i), i, state.signs)
-            gradient[state.slot(i)] += amount * self.problem.ridge[i]
+            gradient += amount * problem.signed(self.values.row(i), i, state.signs)
+            gradient[state.slot(i)] += amount * problem.ridge[i]
 
     def kernel_row(self, state: State, i: int) -> NDArray[Any]:
         return self.values.row(i)
 
-    def replaced(self, state: State, gradient: Floats) -> None:
+    def replaced(self, state: State, gradient: Floats, changes: Floats) -> None:
         self._gradient[: self._n] = gradient
 
     def refresh(self, state: State) -> None:

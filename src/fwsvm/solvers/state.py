@@ -150,6 +150,14 @@ class State:
         self._values[slot_j] = 0.0 if empties else self._values[slot_j] - amount / self._scale
         self.selection.moved(self, 1.0, {i: amount, j: -amount})
 
+    def exchange(self, slots: Ints, weights: Floats) -> None:
+        """New weights, with the same sum, for a few of the entered rows."""
+        changes = weights - self._scale * self._values[slots]
+        self._values[slots] = weights / self._scale
+        moved = zip(self._rows[slots].tolist(), changes.tolist(), strict=True)
+        self.selection.moved(self, 1.0, {i: change for i, change in moved if change})
+        self.objective = float(self.weights @ self.selection.gradient_of_entered(self))
+
     def curvature(self, i: int, j: int) -> float:
         """|z_i - z_j|^2."""
         problem = self.problem
@@ -160,9 +168,10 @@ class State:
 
     def replace(self, weights: Floats, gradient: Floats) -> None:
         """New weights for the entered rows, and what is then their gradient."""
+        changes = weights - self.weights
         self._values[: self._n] = weights
         self._scale = 1.0
-        self.selection.replaced(self, gradient)
+        self.selection.replaced(self, gradient, changes)
         self.objective = float(weights @ self.selection.gradient_of_entered(self))
 
     def refresh(self) -> None:
