@@ -187,6 +187,8 @@ void product(const RowsView& a, const RowsView& b, const KernelParameters& param
             sink.coefficient_stride = stride;
             sink.sums = partial + part * size + first_row * columns;
             sink.sums_stride = columns;
+            const Borrowed<Buffer<T>> running;
+            if (columns > 1) sink.running = running->reserve(block.rows * stride);
             tiles.evaluate(parameters, a.is_sparse, block, panels, sink);
         },
         [&](int64_t parts) {

@@ -63,45 +63,54 @@ template <class T> void zero_below_diagonal(T* tile, int rows, int width, int64_
         for (int64_t j = 0; j < diagonal + r && j < width; ++j) tile[r * width + j] = T(0);
 }
 
-// sums[r, c] += sum_j tile[r, j] coefficients[j, c] for `height` rows and many columns c
-template <class T, int height>
-void multiply_rows(const Sink<T>& sink, const T* tile, int width, const T* coefficients, double* sums) {
-    constexpr int vectors = 4;
-    for (int c0 = 0; c0 < sink.coefficient_stride; c0 += vectors * lanes<T>) {
-        const int part = sink.coefficient_stride - c0 < vectors * lanes<T>
-            ? (sink.coefficient_stride - c0) / lanes<T> : vectors;
-        Vector<T> sum[height][vectors];
+// running[r, c] += sum_j tile[r, j] coefficients[j, c] for `height` rows and `vectors` vectors of columns c
+template <class T, int height, int vectors>
+void multiply_rows(const T* tile, int width, const T* coefficients, int stride, T* running) {
+    Vector<T> sum[height][vectors];
+    FWSVM_UNROLL
+    for (int r = 0; r < height; ++r)
+        FWSVM_UNROLL
+        for (int v = 0; v < vectors; ++v) sum[r][v] = load(running + r * stride + v * lanes<T>);
+    for (int j = 0; j < width; ++j) {
+        Vector<T> coefficient[vectors];
+        FWSVM_UNROLL
+        for (int v = 0; v < vectors; ++v) coefficient[v] = load(coefficients + j * stride + v * lanes<T>);
+        FWSVM_UNROLL
         for (int r = 0; r < height; ++r)
-            for (int v = 0; v < vectors; ++v) sum[r][v] = broadcast(T(0));
-        if (part == vectors) {
-            for (int j = 0; j < width; ++j)
-                FWSVM_UNROLL
-                for (int r = 0; r < height; ++r)
-                    FWSVM_UNROLL
-                    for (int v = 0; v < vectors; ++v)
-                        sum[r][v] = sum[r][v] + load(coefficients + j * sink.coefficient_stride
-                                                     + c0 + v * lanes<T>) * tile[r * width + j];
-        } else {
-            for (int j = 0; j < width; ++j)
-                for (int r = 0; r < height; ++r)
-                    for (int v = 0; v < part; ++v)
-                        sum[r][v] = sum[r][v] + load(coefficients + j * sink.coefficient_stride
-                                                     + c0 + v * lanes<T>) * tile[r * width + j];
-        }
-        for (int r = 0; r < height; ++r)
-            for (int c = c0; c < sink.coefficient_columns && c < c0 + part * lanes<T>; ++c)
-                sums[r * sink.sums_stride + c] += double(sum[r][(c - c0) / lanes<T>][(c - c0) % lanes<T>]);
+            FWSVM_UNROLL
+            for (int v = 0; v < vectors; ++v) sum[r][v] = sum[r][v] + coefficient[v] * tile[r * width + j];
     }
+    FWSVM_UNROLL
+    for (int r = 0; r < height; ++r)
+        FWSVM_UNROLL
+        for (int v = 0; v < vectors; ++v) store(running + r * stride + v * lanes<T>, sum[r][v]);
+}
+
+template <class T, int height>
+void multiply_columns(const T* tile, int width, const T* coefficients, int stride, T* running) {
+    int c = 0;
+    for (; c + 4 * lanes<T> <= stride; c += 4 * lanes<T>)
+        multiply_rows<T, height, 4>(tile, width, coefficients + c, stride, running + c);
+    for (; c + 2 * lanes<T> <= stride; c += 2 * lanes<T>)
+        multiply_rows<T, height, 2>(tile, width, coefficients + c, stride, running + c);
+    if (c < stride) multiply_rows<T, height, 1>(tile, width, coefficients + c, stride, running + c);
 }
 
 template <class T>
-void multiply_tile(const Sink<T>& sink, int64_t first_row, int rows, int64_t first_column, const T* tile, int width) {
-    const T* coefficients = sink.coefficients + first_column * sink.coefficient_stride;
-    double* sums = sink.sums + first_row * sink.sums_stride;
-    for (int r = 0; r < rows; r += 2, tile += 2 * width, sums += 2 * sink.sums_stride) {
-        if (r + 2 <= rows) multiply_rows<T, 2>(sink, tile, width, coefficients, sums);
-        else multiply_rows<T, 1>(sink, tile, width, coefficients, sums);
-    }
+void multiply_tile(const T* tile, int rows, int width, const T* coefficients, int stride, T* running) {
+    constexpr int height = 4;
+    int r = 0;
+    for (; r + height <= rows; r += height)
+        multiply_columns<T, height>(tile + r * width, width, coefficients, stride, running + r * stride);
+    for (; r < rows; ++r)
+        multiply_columns<T, 1>(tile + r * width, width, coefficients, stride, running + r * stride);
+}
+
+// sums[r, c] += running[r, c]
+template <class T> void add_running_columns(const Sink<T>& sink, int rows) {
+    for (int r = 0; r < rows; ++r)
+        for (int c = 0; c < sink.coefficient_columns; ++c)
+            sink.sums[r * sink.sums_stride + c] += double(sink.running[r * sink.coefficient_stride + c]);
 }
 
 }  // namespace FWSVM_INSTRUCTION_SET

@@ -172,6 +172,8 @@ void evaluate_group(const Function& function, const KernelParameters& parameters
     const bool one_column = !sink.block && sink.coefficient_columns == 1;
     const Refinement<T> refinement(parameters, Tiles::terms(block, panels.depth));
 
+    if (!one_column && !sink.block)
+        std::memset(sink.running, 0, sizeof(T) * size_t(block.rows) * size_t(sink.coefficient_stride));
     if (one_column) std::memset(running, 0, sizeof(T) * size_t(block.rows) * lanes<T>);
     for (int p = 0; p < panels.panels; ++p) {
         const int64_t first_column = int64_t(p) * width;
@@ -200,11 +202,13 @@ void evaluate_group(const Function& function, const KernelParameters& parameters
             } else if (one_column) {
                 sum_tile(tile, rows, width, sink.coefficients + first_column, running + first * lanes<T>);
             } else {
-                multiply_tile(sink, first, rows, first_column, tile, width);
+                multiply_tile(tile, rows, width, sink.coefficients + first_column * sink.coefficient_stride,
+                              sink.coefficient_stride, sink.running + first * sink.coefficient_stride);
             }
         }
     }
     if (one_column) add_running(sink, block.rows, running);
+    else if (!sink.block) add_running_columns(sink, block.rows);
 }
 
 template <class T>

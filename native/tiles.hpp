@@ -82,6 +82,7 @@ template <class T> struct Sink {
     int coefficient_stride;
     double* sums;          // sums[i * sums_stride + c] += sum_j K[i, j] coefficients[j, c]
     int64_t sums_stride;
+    T* running;            // several columns: room for [rows * coefficient_stride] sums of a group
     const T* row_coefficients;  // symmetric product, one column: above the diagonal also
     double* column_sums;        // column_sums[j] += sum_i K[i, j] row_coefficients[i]; else null
 };

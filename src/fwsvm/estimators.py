@@ -31,6 +31,8 @@ from .training_set import CHECKS, TrainingSet
 
 __all__ = ["SVC", "gamma_of"]
 
+DECISIONS_AT_ONCE = 2**22  # that predict holds
+
 
 class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Kernel support vector classification with the squared hinge loss (L2-SVM).
@@ -290,15 +292,19 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.n_support_ = layout.n_support.astype(np.int32)
         self.dual_coef_: Any = layout.dual_coef
         self.intercept_ = layout.intercept
+        coefficients = layout.n_support, layout.dual_coef, layout.intercept
         if parameters.is_precomputed(self.kernel):
             self.support_vectors_: Any = np.empty((0, 0))
             # Rows that know only their numbers, which is all that a precomputed kernel asks for.
             numbers = Rows(np.empty((self.n_features_in_, 0)))
-            self._support_rows = numbers.take(self.support_)
+            self._machine = multiclass.Machine(
+                self._kernel, numbers.take(self.support_), *coefficients
+            )
         else:
             # The model must not keep the training data alive.
             self.support_vectors_ = data.rows.take(layout.support).to_array()
-            self._support_rows = Rows(self.support_vectors_).stored_like(data.rows)
+            support = Rows(self.support_vectors_).stored_like(data.rows)
+            self._machine = multiclass.Machine.of(self._kernel, support, *coefficients)
         if scipy.sparse.issparse(self.support_vectors_):
             self.dual_coef_ = scipy.sparse.csr_array(self.dual_coef_)
 
@@ -339,25 +345,10 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         dual_coef = self.dual_coef_.toarray() if is_sparse else self.dual_coef_
         return Layout(self.support_, self.n_support_, dual_coef, self.intercept_)
 
-    def _binary_decisions(self, X: Any) -> Floats:
-        """One column for each binary problem, in the order of training."""
+    def _rows_to_decide(self, X: Any) -> Rows:
         check_is_fitted(self)
-        rows = Rows(validate_data(self, X, reset=False, **CHECKS)).stored_like(self._support_rows)
-        layout = self._layout()
-        decide = (
-            multiclass.problem_decisions
-            if layout.has_row_for_each_problem
-            else multiclass.pair_decisions
-        )
-        return decide(
-            self._kernel,
-            rows,
-            self._support_rows,
-            layout.n_support,
-            layout.dual_coef,
-            layout.intercept,
-            self.n_jobs,
-        )
+        rows = Rows(validate_data(self, X, reset=False, **CHECKS))
+        return rows.stored_like(self._machine.support)
 
     def decision_function(self, X: Any) -> Floats:
         """Scores of rows.
@@ -372,7 +363,8 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes or n_problems)
             One value a row for two classes, else a column for each class or pair.
         """
-        decisions = self._binary_decisions(X)
+        rows = self._rows_to_decide(X)
+        decisions = self._machine.decisions(rows, self.n_jobs)
         if len(self.classes_) == 2:
             return decisions.ravel()
         if self.multiclass == "ovr" or self.decision_function_shape == "ovo":
@@ -391,10 +383,16 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        winner = multiclass.winner(
-            self._binary_decisions(X), self.multiclass, len(self.classes_), self.break_ties
-        )
-        return np.asarray(self.classes_[winner])
+        rows = self._rows_to_decide(X)
+        some = max(1, DECISIONS_AT_ONCE // len(self._machine.intercept))
+        winners = [np.empty(0, dtype=np.int64)]
+        for begin in range(0, len(rows), some):
+            part = rows if len(rows) <= some else rows.take(np.arange(len(rows))[begin:][:some])
+            decisions = self._machine.decisions(part, self.n_jobs)
+            winners.append(
+                multiclass.winner(decisions, self.multiclass, len(self.classes_), self.break_ties)
+            )
+        return np.asarray(self.classes_[np.concatenate(winners)])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

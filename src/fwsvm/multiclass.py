@@ -66,58 +66,76 @@ def tasks_of(scheme: str, labels: Ints, n_classes: int) -> list[BinaryTask]:
 # ----------------------------------------------------------------------------- decision values
 
 
-def problem_decisions(
-    kernel: Kernel,
-    rows: Rows,
-    support: Rows,
-    n_support: NDArray[Any],
-    dual_coef: Floats,
-    intercept: Floats,
-    n_jobs: int | None,
-) -> Floats:
-    """Decision values of problems that each have a row of coefficients."""
-    decisions: Floats = kernel.product(rows, support, dual_coef.T, n_jobs=n_jobs) + intercept
-    return decisions
+@dataclass(frozen=True)
+class Machine:
+    """What decision values of new rows need. Equal support vectors of a class are one.
 
-
-def pair_decisions(
-    kernel: Kernel,
-    rows: Rows,
-    support: Rows,
-    n_support: NDArray[Any],
-    dual_coef: Floats,
-    intercept: Floats,
-    n_jobs: int | None,
-) -> Floats:
-    """Decision values of all pairs, positive for the first class.
-
-    Support vectors are grouped by class; those of a class are used by its n - 1 pairs, and the
-    kernel values with them are computed once for all of these. ``dual_coef`` is laid out as
-    LIBSVM's: row r of a support vector of class c belongs to the pair of c and the r-th of the
-    other classes.
+    Support vectors are grouped by class. With a row of ``dual_coef`` for each problem, these are
+    its coefficients; else row r of a support vector of class c belongs to the pair of c and the
+    r-th of the other classes, as in LIBSVM.
     """
-    n_classes = len(n_support)
-    number = {pair: k for k, pair in enumerate(pairs(n_classes))}
-    decisions = np.tile(intercept, (len(rows), 1))
-    ends = np.cumsum(n_support)
-    for c, (end, count) in enumerate(zip(ends, n_support, strict=True)):
-        if not count:
-            continue
-        own = np.arange(end - count, end)
-        outputs = kernel.product(rows, support.take(own), dual_coef[:, own].T, n_jobs=n_jobs)
-        others = [o for o in range(n_classes) if o != c]
-        for r, other in enumerate(others):
-            decisions[:, number[min(c, other), max(c, other)]] += outputs[:, r]
-    return decisions
+
+    kernel: Kernel
+    support: Rows
+    n_support: NDArray[Any]
+    dual_coef: Floats
+    intercept: Floats
+
+    @classmethod
+    def of(
+        cls,
+        kernel: Kernel,
+        support: Rows,
+        n_support: NDArray[Any],
+        dual_coef: Floats,
+        intercept: Floats,
+    ) -> Machine:
+        """From all support vectors."""
+        of_class = np.repeat(np.arange(len(n_support)), n_support)
+        key = of_class * support.n_stored_rows + support.first_equal()
+        _, first, group = np.unique(key, return_index=True, return_inverse=True)
+        if len(first) == len(support):
+            return cls(kernel, support, n_support, dual_coef, intercept)
+        merged = np.array([np.bincount(group, row, len(first)) for row in dual_coef])
+        n_merged = np.bincount(of_class[first], minlength=len(n_support))
+        return cls(kernel, support.take(first), n_merged, merged, intercept)
+
+    def decisions(self, rows: Rows, n_jobs: int | None) -> Floats:
+        """A column for each binary problem, of rows that are stored like the support vectors."""
+        if len(self.dual_coef) == len(self.intercept):
+            coefficients = self.dual_coef.T
+            outputs = self.kernel.product(rows, self.support, coefficients, n_jobs=n_jobs)
+            return np.asarray(outputs + self.intercept)
+        return self._pair_decisions(rows, n_jobs)
+
+    def _pair_decisions(self, rows: Rows, n_jobs: int | None) -> Floats:
+        """Positive for the first class of a pair.
+
+        Kernel values with the support vectors of a class are computed once for all of its pairs.
+        """
+        n_classes = len(self.n_support)
+        number = {pair: k for k, pair in enumerate(pairs(n_classes))}
+        decisions = np.tile(self.intercept[:, None], (1, len(rows)))  # a row is written at a time
+        ends = np.cumsum(self.n_support)
+        for c, (end, count) in enumerate(zip(ends, self.n_support, strict=True)):
+            if not count:
+                continue
+            own = np.arange(end - count, end)
+            support, coefficients = self.support.take(own), self.dual_coef[:, own].T
+            outputs = self.kernel.product(rows, support, coefficients, n_jobs=n_jobs)
+            others = [o for o in range(n_classes) if o != c]
+            for r, other in enumerate(others):
+                decisions[number[min(c, other), max(c, other)]] += outputs[:, r]
+        return decisions.T
 
 
-def votes(decisions: Floats, n_classes: int) -> Ints:
+def votes(decisions: Floats, n_classes: int) -> NDArray[Any]:
     """How many pairs each class wins; a draw goes to the second class, as in LIBSVM."""
-    count = np.zeros((len(decisions), n_classes), dtype=np.int64)
-    for k, (a, b) in enumerate(pairs(n_classes)):
-        first_wins = decisions[:, k] > 0
-        count[first_wins, a] += 1
-        count[~first_wins, b] += 1
+    first, second = np.array(pairs(n_classes)).T
+    classes = np.arange(n_classes)
+    wins_of_second = (second[:, None] == classes).astype(np.float32)
+    gains = (first[:, None] == classes).astype(np.float32) - wins_of_second
+    count: NDArray[Any] = (decisions > 0).astype(np.float32) @ gains + wins_of_second.sum(axis=0)
     return count
 
 
