@@ -96,12 +96,15 @@ void multiply_columns(const T* tile, int width, const T* coefficients, int strid
     if (c < stride) multiply_rows<T, height, 1>(tile, width, coefficients + c, stride, running + c);
 }
 
+// About eight sums at a time, so that none waits for its last addition.
 template <class T>
 void multiply_tile(const T* tile, int rows, int width, const T* coefficients, int stride, T* running) {
-    constexpr int height = 4;
     int r = 0;
-    for (; r + height <= rows; r += height)
-        multiply_columns<T, height>(tile + r * width, width, coefficients, stride, running + r * stride);
+    if (stride == lanes<T>)
+        for (; r + 7 <= rows; r += 7)
+            multiply_rows<T, 7, 1>(tile + r * width, width, coefficients, stride, running + r * stride);
+    for (; r + 4 <= rows; r += 4)
+        multiply_columns<T, 4>(tile + r * width, width, coefficients, stride, running + r * stride);
     for (; r < rows; ++r)
         multiply_columns<T, 1>(tile + r * width, width, coefficients, stride, running + r * stride);
 }
