@@ -6,6 +6,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <chrono>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -84,8 +85,17 @@ RowsView view_of(const NativeRows& rows, const std::optional<Doubles>& side,
     return view;
 }
 
+using Clock = std::chrono::steady_clock;
+// When the calls of a thread have to end.
+thread_local Clock::time_point deadline = Clock::time_point::max();
+
+// A call has reached the deadline of its thread.
+struct OutOfTime : std::exception {
+    const char* what() const noexcept override { return "the deadline of this thread has passed"; }
+};
+
 // Runs `work(execution)` without the GIL; a pending signal such as Ctrl-C ends it with the exception
-// that its Python handler raised.
+// that its Python handler raised, and the deadline with OutOfTime.
 template <class Work> void run(int threads, Work work) {
     bool interrupted = false;
     // Only the main thread receives signals; the others need not wait for the GIL.
@@ -94,6 +104,7 @@ template <class Work> void run(int threads, Work work) {
     {
         nb::gil_scoped_release without_gil;
         Execution execution(threads, [is_main] {
+            if (Clock::now() >= deadline) return true;
             if (!is_main) return false;
             nb::gil_scoped_acquire with_gil;
             return PyErr_CheckSignals() != 0;
@@ -104,7 +115,9 @@ template <class Work> void run(int threads, Work work) {
             interrupted = true;
         }
     }
-    if (interrupted) throw nb::python_error();
+    if (!interrupted) return;
+    if (PyErr_Occurred()) throw nb::python_error();
+    throw OutOfTime();
 }
 
 template <class T> void bind_operations(nb::module_& m) {
@@ -242,6 +255,13 @@ NB_MODULE(_native, m) {
         run(threads, [&](Execution& execution) { first_equal_rows(rows.view, first.data(), execution); });
     }, nb::arg().noconvert(), nb::arg().noconvert(), nb::arg());
 
+    nb::exception<OutOfTime>(m, "OutOfTimeError", PyExc_TimeoutError);
+    m.def("set_deadline", [](std::optional<double> seconds) {
+        constexpr double longest = 1e9;  // a clock counts no further than some centuries
+        deadline = seconds && *seconds < longest
+            ? Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*seconds))
+            : Clock::time_point::max();
+    }, nb::arg().none());
     m.def("norms", [](const NativeRows& rows, std::optional<Doubles> centre, int power, bool single_precision,
                       Array<double, nb::ndim<1>, nb::c_contig> out, int threads) {
         const RowsView view = view_of(rows, std::nullopt, centre);

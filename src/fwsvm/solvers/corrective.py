@@ -24,6 +24,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from .. import _native
 from ..dual import Certificate, DualProblem, Floats, Ints, Merged
 from ..threads import single_threaded_blas
 from .coordinate import descend
@@ -70,6 +71,10 @@ def solve(
             status = run.until_converged()
         except EndedError as end:
             status = end.status
+        except _native.OutOfTimeError:
+            status = Status.max_time
+        finally:
+            _native.set_deadline(None)
         return _of_all_rows(run.result(status), merged)
 
 
@@ -180,7 +185,6 @@ class _Run:
         """Solves on the core set; whether its gap came within the tolerance."""
         began, core = time.perf_counter(), self.core
         before = core.coefficients, core.margins
-        self._step_begins()
         try:
             return self._descend(tolerance) or self._newton().converge(tolerance)
         except IndefiniteKernelError:
@@ -198,6 +202,7 @@ class _Run:
         core = self.core
         if len(core) > SMALL:
             return False
+        self._step_begins()
         core.clip()
         return descend(core, tolerance, STEPS_PER_ROW * len(core))
 
@@ -215,9 +220,13 @@ class _Run:
     # ---------------------------------------------------------------------------- clock and values
 
     def check_time(self) -> None:
-        limit = self.stopping.max_time
-        if limit is not None and time.perf_counter() - self.began + self.reserve >= limit:
+        """Ends the run when its time is over, and the calls of the engine when it will be."""
+        if self.stopping.max_time is None:
+            return
+        left = self.stopping.max_time - (time.perf_counter() - self.began) - self.reserve
+        if left <= 0:
             raise EndedError(Status.max_time)
+        _native.set_deadline(left)
 
     def _gap(self, slack_outside: float) -> float:
         """On the rows seen: the core set and what the others add to P."""

@@ -82,8 +82,8 @@ class LowRank:
             left[pivots] = 0.0
             used += explained.shape[1]
         factor[:, used] = 1.0
-        result: Floats = core.signs[:, None] * factor[:, : used + 1]
-        return result
+        factor *= core.signs[:, None]
+        return factor[:, : used + 1]
 
     def _extend(self, factor: Floats, used: int, pivots: Ints, threshold: float) -> Floats:
         """Fills the next columns: what the pivots explain that those before them did not."""

@@ -24,7 +24,7 @@ from .line_search import best_step
 from .low_rank import LowRank, predicted_margins
 from .preconditioner import SMALL_FACE, Apply, exact_inverse, low_rank_inverse
 
-MOST_RANK = 300  # of the preconditioner
+MOST_RANK, LEAST_RANK = 300, 20  # of the preconditioner
 # The linear solves are accurate to this part of the tolerance, or of a part of the gap that is
 # left. Looser ones give directions along which P does not fall (docs/log.md).
 ACCURACY = 0.1
@@ -136,5 +136,8 @@ class Newton:
     def _low_rank_for(self, size: int) -> LowRank:
         """That of the whole core set; its rank is chosen for the first face that asks."""
         if self._low_rank is None:
-            self._low_rank = LowRank(self.core, min(MOST_RANK, size // 4), self.rng)
+            # F and the part of it on a face stay within the budget.
+            affordable = self.core.problem.cache_bytes // (2 * 8 * len(self.core))
+            rank = min(MOST_RANK, size // 4, max(LEAST_RANK, affordable))
+            self._low_rank = LowRank(self.core, rank, self.rng)
         return self._low_rank
