@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest --basetemp=.cache/pytest
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find native src -type f -not -name '*.pyc')
@@ -13,10 +14,10 @@ demo: $(VENV)/installed        ## kernel products against NumPy, on data that ne
 	$(BIN)/python examples/kernel_products.py
 
 test: $(VENV)/installed-tests lint  ## every quick test
-	$(BIN)/python -m pytest -m "not slow"
+	$(PYTEST) -m "not slow"
 
 test-all: $(VENV)/installed-tests lint sanitize  ## every test, and the tests of native code under sanitizers
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 lint: $(VENV)/installed-tests  ## style and types
 	$(BIN)/ruff check .
@@ -56,4 +57,4 @@ $(VENV)/installed-tests: $(VENV)/installed
 	touch $@
 
 clean:  ## everything the commands above made
-	rm -rf $(VENV) build .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/.hypothesis

@@ -198,11 +198,26 @@ void product(const RowsView& a, const RowsView& b, const KernelParameters& param
         });
 }
 
+// A block of rows against the panels of a chunk from the diagonal on. `of_chunk` stands at the chunk's first column.
+template <class T>
+void add_symmetric(const RowsView& a, const KernelParameters& parameters, const PackedRows<T>& block, int64_t first_row,
+                   Chunk<T>& chunk, int64_t chunk_column, int width, const Sink<T>& of_chunk, Execution& execution) {
+    for (int64_t panel = std::max<int64_t>(0, first_row - chunk_column) / width; panel < chunk.panels();
+         panel += panels_per_group) {
+        execution.check();
+        const int64_t panels = std::min<int64_t>(panels_per_group, chunk.panels() - panel), column = panel * width;
+        Sink<T> sink = of_chunk;
+        sink.skip_below = chunk_column + column - first_row;
+        sink.coefficients += column;
+        sink.column_sums += column;
+        tile_functions<T>().evaluate(parameters, a.is_sparse, block, chunk.group(panel, panels), sink);
+    }
+}
+
 // Each part of the blocks sums its columns in a place of its own; the places are added up in order.
 template <class T>
 void symmetric_product(const RowsView& a, const KernelParameters& parameters, const double* coefficients,
                        double* out, Execution& execution) {
-    const auto& tiles = tile_functions<T>();
     const Borrowed<Workspace<T>> space;
     const Plan<T> plan(a, a);
     const int64_t blocks = divide_up(a.count, plan.block_rows), parts = std::min(blocks, tasks_of_chunk);
@@ -224,22 +239,14 @@ void symmetric_product(const RowsView& a, const KernelParameters& parameters, co
                  first_row += parts * plan.block_rows) {
                 const int64_t rows = std::min(plan.block_rows, a.count - first_row);
                 const PackedRows<T> block = memory->pack(a, first_row, rows, space->chunk.slots(), traits);
-                const int64_t first_panel = std::max<int64_t>(0, first_row - column) / plan.width;
-                for (int64_t panel = first_panel; panel < space->chunk.panels(); panel += panels_per_group) {
-                    execution.check();
-                    Sink<T> sink{};
-                    sink.skip_below = column + panel * plan.width - first_row;
-                    sink.coefficients = packed + column + panel * plan.width;
-                    sink.coefficient_columns = sink.coefficient_stride = 1;
-                    sink.sums = out + first_row;
-                    sink.sums_stride = 1;
-                    sink.row_coefficients = packed + first_row;
-                    sink.column_sums = partial + part * padded + panel * plan.width;
-                    tiles.evaluate(parameters, a.is_sparse, block,
-                                   space->chunk.group(panel, std::min<int64_t>(panels_per_group,
-                                                                               space->chunk.panels() - panel)),
-                                   sink);
-                }
+                Sink<T> sink{};
+                sink.coefficients = packed + column;
+                sink.coefficient_columns = sink.coefficient_stride = 1;
+                sink.sums = out + first_row;
+                sink.sums_stride = 1;
+                sink.row_coefficients = packed + first_row;
+                sink.column_sums = partial + part * padded;
+                add_symmetric(a, parameters, block, first_row, space->chunk, column, plan.width, sink, execution);
             }
         });
         for (int64_t part = 0; part < parts; ++part)
