@@ -1,5 +1,8 @@
 """The README and the documents say what is so."""
 
+import doctest
+import importlib
+import inspect
 import json
 import re
 from pathlib import Path
@@ -19,6 +22,33 @@ FENCES = [
 @pytest.mark.parametrize("code", FENCES)
 def test_every_python_example_runs(code):
     run_python(code)
+
+
+def test_the_examples_of_docstrings_run():
+    estimators = importlib.import_module("fwsvm.estimators")
+    outcome = doctest.testmod(estimators)
+    assert outcome.attempted > 3
+    assert outcome.failed == 0
+
+
+MODULES = ["rows", "kernels", "dual", "multiclass", "estimators", "parameters"]
+MODULES += [f"solvers.{name}" for name in ("loop", "state", "start", "selection", "core_vector")]
+
+
+def test_the_notation_names_what_is_in_the_code():
+    modules = [importlib.import_module(f"fwsvm.{name}") for name in MODULES]
+    known = {name: value for module in modules for name, value in vars(module).items()}
+    source = "".join(map(inspect.getsource, modules))
+    cells = re.findall(r"^\|.*\|$", (ROOT / "docs" / "math.md").read_text(), re.MULTILINE)
+    names = re.findall(r"`([A-Za-z_.]+)`", "".join(cells))
+    assert len(names) > 40
+    for name in names:
+        owner, _, attribute = name.partition(".")
+        if attribute:
+            of_owner = inspect.getsource(known[owner])
+            assert re.search(rf"\b{attribute}\b", of_owner), f"{owner} has no {attribute}"
+        else:
+            assert re.search(rf"\b{name}\b", source), name
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import sklearn.svm
 from processes import run_python
+from sklearn.preprocessing import MaxAbsScaler
 
 from fwsvm import SVC, Rows, datasets
 from fwsvm.dual import DualProblem
@@ -112,7 +113,8 @@ import scipy.sparse
 from fwsvm import SVC
 
 def megabytes(field):
-    return int(re.search(field + r":\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1]) / 1024
+    line = re.search(field + r":\\s+(\\d+) kB", Path("/proc/self/status").read_text())
+    return int(line[1]) / 1024
 
 folder = Path({folder!r})
 parts = tuple(np.load(folder / (part + ".npy")) for part in ("data", "indices", "indptr"))
@@ -134,6 +136,7 @@ def kdd_folder(data_folder, tmp_path_factory):
     folder = tmp_path_factory.mktemp("kdd99")
     X, y = datasets.load("kdd99-10pc", "train")
     assert X.shape == (494021, 119)
+    X = MaxAbsScaler(copy=False).fit_transform(X)
     for part in ("data", "indices", "indptr"):
         np.save(folder / f"{part}.npy", getattr(X, part))
     np.save(folder / "y.npy", y == 1)

@@ -74,8 +74,8 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     max_time : float, optional
         Most seconds of ``fit``. The best model so far is kept.
     cache_size : float, default=200
-        Megabytes of kernel values kept in training; solver="cvm" keeps as much again for the
-        matrix of its core set.
+        Megabytes of kernel values kept in training; solver="cvm" keeps up to three quarters as
+        much besides, the matrix of its core set.
     class_weight : dict or "balanced", optional
         Factors of C for each class.
     multiclass : {"ovo", "ovr", "ddag"}, default="ovo"

@@ -55,12 +55,11 @@ class CoreVectorMachine:
 
     def _grow(self, state: State) -> None:
         """Adds the rows of Kt that the matrix does not have yet."""
+        if not len(self._matrix):
+            # Memory is taken as rows are written. Growing would need the old and the new at once.
+            most = min(_most_stored(state), state.problem.size)
+            self._matrix = np.empty((most, most), dtype=state.problem.rows.dtype)
         n = len(state.entered)
-        if n > len(self._matrix):
-            capacity = max(n, min(2 * n, _most_stored(state)))
-            larger = np.empty((capacity, capacity), dtype=state.problem.rows.dtype)
-            larger[: self._size, : self._size] = self._matrix[: self._size, : self._size]
-            self._matrix = larger
         for slot in range(self._size, n):
             values = _row_of_matrix(state, slot)[: slot + 1]
             self._matrix[slot, : slot + 1] = self._matrix[: slot + 1, slot] = values
@@ -106,8 +105,8 @@ def _row_of_matrix(state: State, slot: int) -> Floats:
 
 
 def _most_stored(state: State) -> int:
-    """Rows of the largest square matrix that fits the cache."""
-    return math.isqrt(state.problem.cache_bytes // state.problem.rows.dtype.itemsize)
+    """Rows of the square matrix that takes three quarters of what the cache may."""
+    return math.isqrt(3 * state.problem.cache_bytes // (4 * state.problem.rows.dtype.itemsize))
 
 
 def pair_steps(matrix: NDArray[Any], weights: Floats, gradient: Floats, tolerance: float) -> None:

@@ -10,7 +10,8 @@ Machines Using Frank-Wolfe Optimization Methods"; Wolfe 1970, Guelat and Marcott
 
 At the second bound the weight of j* becomes zero: it leaves the active set (drop step). delta+
 r^2 and delta- r^2 are twice the slopes R - g_i* and g_j* - R, which mean the same for every
-kernel.
+kernel. r^2 follows from R in `State.move_toward`; the paper's line for the away step has a sign
+wrong (docs/math.md).
 """
 
 from __future__ import annotations
