@@ -22,7 +22,7 @@ from typing import Any
 from peers_tables import document
 from problems import PROBLEMS, load, problem_of
 from runner import RESULTS, machine, merge, stored
-from trainers import ON_DENSE, OURS, TRAINERS, run
+from trainers import ONLY_FOR_SPARSE, OURS, TRAINERS, run
 
 KEYS = ("set", "trainer")
 SCANS = 3
@@ -31,7 +31,7 @@ Row = dict[str, Any]
 
 def main() -> None:
     options = _options()
-    common = {"threads": options.threads, **_versions()}
+    common = {"threads": options.threads, **versions()}
     for name in [] if options.tables else options.sets:
         done = {tuple(row[key] for key in KEYS) for row in stored(options.output, **common)}
         trainers = [t for t in options.trainers if _applies(t, name)]
@@ -67,7 +67,7 @@ def measure(name: str, trainers: Sequence[str], options: argparse.Namespace) -> 
 
 
 def _applies(trainer: str, name: str) -> bool:
-    return trainer not in ON_DENSE or problem_of(name).is_sparse
+    return trainer not in ONLY_FOR_SPARSE or problem_of(name).is_sparse
 
 
 def _worth_repeating(row: Row, once_over: float) -> bool:
@@ -91,7 +91,7 @@ def _short(row: Row) -> str:
     return " ".join([row["status"], *figures])
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
     found = {}
     for package in ("scikit-learn-intelex", "thundersvm-cpu"):
         try:

@@ -17,11 +17,14 @@ Cells = dict[str, str]
 OfSet = dict[str, Row]  # the row of each trainer
 
 NOTES = f"""\
-Peers solve the hinge problem at the same C and gamma to their default tolerance. "nystroem" is
-Nystroem({LANDMARKS} landmarks) + LinearSVC(same C), one against the rest; being an approximation it
-counts as a peer only where its accuracy is within {ACCURACY_LOSS} points of the best. "dense": sparse sets
-made dense before the clock starts. A star: ours and the fastest peer come from different runs.
-Every run is a process of its own; one that took longer than a minute was not repeated."""
+Peers solve the hinge problem at the same C and gamma to their default tolerance, on float32 and
+CSR. "sklearnex dense" and thundersvm get sparse sets made dense before the clock starts:
+thundersvm is faster that way, sklearnex sometimes. "nystroem" is Nystroem({LANDMARKS} landmarks) +
+LinearSVC(same C), one against the rest; an approximation, it counts as a peer only where its
+accuracy is within {ACCURACY_LOSS} points of the best. A star: ours and the fastest peer come from
+different runs. Every run is a process of its own, and those of a set take turns; a trainer that
+took longer than a minute was not repeated. A scan is one product of all rows, equal ones
+included, with all support vectors."""
 
 
 def document(rows: Iterable[Row], order: Sequence[str]) -> str:

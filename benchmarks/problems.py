@@ -93,8 +93,8 @@ def _prepare(problem: Problem) -> Arrays:
         X_test, y_test = _of_classes(X_test, y_test, problem.classes)
     if problem.scaling == "standard":
         scaler = StandardScaler()
-        X = scaler.fit_transform(_dense(X)).astype(np.float32)
-        X_test = scaler.transform(_dense(X_test)).astype(np.float32)
+        X = scaler.fit_transform(as_dense(X)).astype(np.float32)
+        X_test = scaler.transform(as_dense(X_test)).astype(np.float32)
     elif problem.scaling is not None:
         X, X_test = ((part / problem.scaling).astype(np.float32) for part in (X, X_test))
     if problem.rows is not None and problem.rows < len(y):
@@ -136,7 +136,8 @@ def _of_classes(X: Any, y: Any, classes: tuple[int, int | None]) -> tuple[Any, A
     return X[chosen], y[chosen]
 
 
-def _dense(X: Any) -> Any:
+def as_dense(X: Any) -> Any:
+    """The array of float32 of sparse or dense rows."""
     return np.asarray(X.toarray() if scipy.sparse.issparse(X) else X, dtype=np.float32)
 
 
