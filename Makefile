@@ -4,11 +4,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest --basetemp=.cache/pytest
+PEERS := .venv-peers
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find native src -type f -not -name '*.pyc')
 
-.PHONY: demo test test-all lint bench sanitize clean
+.PHONY: demo test test-all lint bench bench-peers sanitize clean
 
 demo: $(VENV)/installed        ## kernel products against NumPy, on data that needs no download
 	$(BIN)/python examples/kernel_products.py
@@ -28,6 +29,10 @@ bench: $(VENV)/installed-tests  ## tables on the terminal, JSON in benchmarks/re
 	$(BIN)/python benchmarks/kernel_engine.py
 	$(BIN)/python benchmarks/storage_break_even.py
 	$(BIN)/python benchmarks/libsvm_reader.py
+
+bench-peers: $(PEERS)/installed  ## fwsvm beside other trainers: Markdown tables, JSON and a plot; takes an hour
+	$(PEERS)/bin/python benchmarks/peers.py
+	$(PEERS)/bin/python benchmarks/growth.py
 
 # The tests of kernels and of the text reader in a build with address and undefined-behaviour sanitizers, on every instruction set;
 # baseline is built there without vector extensions.
@@ -56,5 +61,11 @@ $(VENV)/installed-tests: $(VENV)/installed
 	$(BIN)/pip install --quiet --group test
 	touch $@
 
+$(PEERS)/installed: $(SOURCES)
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/pip install --quiet --upgrade pip
+	$(PEERS)/bin/pip install --quiet . --group peers
+	touch $@
+
 clean:  ## everything the commands above made
-	rm -rf $(VENV) build .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/.hypothesis
+	rm -rf $(VENV) $(PEERS) build .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/.hypothesis

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import zlib
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ class Problem:
 
     ``scaling`` is a number to divide by, "standard" or None; ``classes`` keeps two of the classes,
     or (c, None) sets c against the rest. ``bar`` is the part of the fastest peer's time to stay
-    within, ``scans`` the number of products of all rows with all support vectors.
+    within, ``scans`` the number of products of all rows with all support vectors. ``rows`` is the
+    size of a random part of the training set.
     """
 
     data: str
@@ -34,32 +36,48 @@ class Problem:
     classes: tuple[int, int | None] | None = None
     bar: float | None = None
     scans: float | None = None
+    rows: int | None = None
+    is_sparse: bool = False  # stored as CSR
 
 
 PROBLEMS = {
-    "a9a": Problem("a9a", 1, bar=0.6, scans=12),
-    "w8a": Problem("w8a", 10, bar=0.6, scans=12),
-    "w8a C=100": Problem("w8a", 100, bar=1.0),
+    "a9a": Problem("a9a", 1, is_sparse=True, bar=0.6, scans=12),
+    "w8a": Problem("w8a", 10, is_sparse=True, bar=0.6, scans=12),
+    "w8a C=100": Problem("w8a", 100, is_sparse=True, bar=1.0),
     "ijcnn1": Problem("ijcnn1", 10, 1.0, bar=0.4, scans=20),
-    "mnist": Problem("mnist", 10, scaling=255, bar=0.33),
+    "mnist": Problem("mnist", 10, is_sparse=True, scaling=255, bar=0.33),
     "kdd99": Problem("kdd99-10pc", 10, scaling="standard", bar=0.15),
     "letter": Problem("letter.scale", 10, 1.0, bar=0.5),
     "usps": Problem("usps", 10, 1 / 128, bar=0.5),
     "shuttle": Problem("shuttle", 10, scaling="standard", bar=0.5),
-    "reuters": Problem("reuters", 10, bar=1.0),
-    "mnist 3-8": Problem("mnist", 10, scaling=255, classes=(3, 8), scans=8),
+    "reuters": Problem("reuters", 10, is_sparse=True, bar=1.0),
+    "mnist 3-8": Problem("mnist", 10, is_sparse=True, scaling=255, classes=(3, 8), scans=8),
     "kdd99 normal": Problem("kdd99-10pc", 10, scaling="standard", classes=(1, None), scans=8),
+    "generated": Problem("generated", 1, rows=10_000),
 }
+GENERATED_FEATURES, GENERATED_CLUSTERS, GENERATED_NOISE = 20, 16, 0.01
+TEST_ROWS = 10_000
 
 Arrays = dict[str, Any]  # X, y, X_test, y_test and gamma
 
 
+def problem_of(name: str) -> Problem:
+    """The problem of a name in PROBLEMS; ``name@5000`` is that on 5000 of its rows."""
+    base, _, rows = name.partition("@")
+    if base not in PROBLEMS or (rows and not rows.isdecimal()):
+        known = ", ".join(PROBLEMS)
+        raise ValueError(f"A problem is one of {known}, or one of them @ rows. Got {name!r}.")
+    return replace(PROBLEMS[base], rows=int(rows)) if rows else PROBLEMS[base]
+
+
 def load(name: str) -> Arrays:
     """The arrays of a problem, float32, CSR where the set is sparse; prepared once and kept."""
-    path = PREPARED / f"{name.replace(' ', '_')}.npz"
+    problem = problem_of(name)
+    version = zlib.crc32(repr(replace(problem, bar=None, scans=None)).encode())
+    path = PREPARED / f"{name.replace(' ', '_')}-{version:08x}.npz"
     if not path.exists():
         PREPARED.mkdir(parents=True, exist_ok=True)
-        _save(path, _prepare(PROBLEMS[name]))
+        _save(path, _prepare(problem))
     with np.load(path) as stored:
         return {
             "X": _matrix(stored, "X"),
@@ -69,21 +87,45 @@ def load(name: str) -> Arrays:
 
 
 def _prepare(problem: Problem) -> Arrays:
-    folder = data_folder()
-    if folder is not None:
-        os.environ.setdefault("FWSVM_DATA", str(folder))
-    (X, y), (X_test, y_test) = (datasets.load(problem.data, part) for part in ("train", "test"))
+    X, y, X_test, y_test = _raw(problem)
     if problem.classes is not None:
         X, y = _of_classes(X, y, problem.classes)
         X_test, y_test = _of_classes(X_test, y_test, problem.classes)
     if problem.scaling == "standard":
         scaler = StandardScaler()
-        X = scaler.fit_transform(_dense(X)).astype(np.float32)
-        X_test = scaler.transform(_dense(X_test)).astype(np.float32)
+        X = scaler.fit_transform(as_dense(X)).astype(np.float32)
+        X_test = scaler.transform(as_dense(X_test)).astype(np.float32)
     elif problem.scaling is not None:
         X, X_test = ((part / problem.scaling).astype(np.float32) for part in (X, X_test))
+    if problem.rows is not None and problem.rows < len(y):
+        chosen = np.random.default_rng(0).permutation(len(y))[: problem.rows]
+        X, y = X[chosen], y[chosen]
     gamma = gamma_of(problem.gamma, Rows(X), np.ones(len(y)))
     return {"X": X, "y": y, "X_test": X_test, "y_test": y_test, "gamma": gamma}
+
+
+def _raw(problem: Problem) -> tuple[Any, Any, Any, Any]:
+    if problem.data == "generated":
+        X, y = generated((problem.rows or 0) + TEST_ROWS)
+        return X[TEST_ROWS:], y[TEST_ROWS:], X[:TEST_ROWS], y[:TEST_ROWS]
+    folder = data_folder()
+    if folder is not None:
+        os.environ.setdefault("FWSVM_DATA", str(folder))
+    return (*datasets.load(problem.data, "train"), *datasets.load(problem.data, "test"))
+
+
+def generated(n_rows: int) -> tuple[Any, Any]:
+    """Normal clusters, half of them of each class, and labels flipped at random.
+
+    Like `sklearn.datasets.make_classification`, except that fewer rows are the first of more.
+    """
+    places, members, noise, flips = np.random.default_rng(0).spawn(4)
+    centres = 1.25 * places.standard_normal((GENERATED_CLUSTERS, GENERATED_FEATURES))
+    cluster = members.integers(GENERATED_CLUSTERS, size=n_rows)
+    X = noise.standard_normal((n_rows, GENERATED_FEATURES), dtype=np.float32)
+    X += centres.astype(np.float32)[cluster]
+    flipped = flips.random(n_rows) < GENERATED_NOISE
+    return X, (cluster % 2) ^ flipped
 
 
 def _of_classes(X: Any, y: Any, classes: tuple[int, int | None]) -> tuple[Any, Any]:
@@ -94,7 +136,8 @@ def _of_classes(X: Any, y: Any, classes: tuple[int, int | None]) -> tuple[Any, A
     return X[chosen], y[chosen]
 
 
-def _dense(X: Any) -> Any:
+def as_dense(X: Any) -> Any:
+    """The array of float32 of sparse or dense rows."""
     return np.asarray(X.toarray() if scipy.sparse.issparse(X) else X, dtype=np.float32)
 
 

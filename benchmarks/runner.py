@@ -55,6 +55,40 @@ def report(name: str, rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = 
     print(f"saved {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path.name}")
 
 
+def merge(path: Path, rows: Sequence[Mapping[str, Any]], keys: Sequence[str], **more: Any) -> list:
+    """Put the rows into a file of results in place of those with the same keys; all rows it has.
+
+    Rows of another machine, or of other versions of what was measured, do not mix: the file then
+    begins anew, and says so.
+    """
+    environment = environment_of_results(**more)
+    kept = stored(path, **more)
+    if path.exists() and not kept:
+        print(f"{path.name} was measured elsewhere or with other versions: it begins anew")
+    new = {tuple(row[key] for key in keys): dict(row) for row in rows}
+    merged = {tuple(row[key] for key in keys): row for row in kept} | new
+    path.parent.mkdir(exist_ok=True)
+    content = {"environment": environment, "rows": list(merged.values())}
+    unfinished = path.with_suffix(".unfinished")
+    unfinished.write_text(json.dumps(content, indent=1) + "\n")
+    unfinished.replace(path)
+    return content["rows"]
+
+
+def stored(path: Path, **more: Any) -> list[dict[str, Any]]:
+    """The rows of a file of results, if they were measured here and with these versions."""
+    if not path.exists():
+        return []
+    content = json.loads(path.read_text())
+    return content["rows"] if content["environment"] == environment_of_results(**more) else []
+
+
+def environment_of_results(**more: Any) -> dict[str, Any]:
+    """What results that stand in one table have in common."""
+    changing = ("load", "commit", "date")
+    return {key: value for key, value in machine().items() if key not in changing} | more
+
+
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """A Markdown table of rows that have the same keys."""
     columns = list(rows[0])
