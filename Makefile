@@ -28,6 +28,7 @@ lint: $(VENV)/installed-tests  ## style and types
 bench: $(VENV)/installed-tests  ## tables on the terminal, JSON in benchmarks/results/
 	$(BIN)/python benchmarks/kernel_engine.py
 	$(BIN)/python benchmarks/storage_break_even.py
+	$(BIN)/python benchmarks/stored_or_computed.py
 	$(BIN)/python benchmarks/libsvm_reader.py
 
 bench-peers: $(PEERS)/installed  ## fwsvm beside other trainers: Markdown tables, JSON and a plot; takes an hour
