@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
@@ -116,6 +117,8 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         trace rows.
     converged_ : bool
         Whether every gap is within ``tol``.
+    fit_time_ : float
+        Seconds that ``fit`` took.
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
@@ -200,6 +203,7 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
         ``sample_weight`` multiplies C row by row; a row of weight 0 is as if it were not there.
         """
+        began = time.perf_counter()
         self._validate_params()
         self._check_combination()
         data, labels, sample_weights, class_weights = self._validated(X, y, sample_weight)
@@ -211,6 +215,7 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         weights = sample_weights * class_weights[labels]
         results = self._training(rows, tasks, weights, watch).run()
         self._set_model(rows, labels, tasks, results)
+        self.fit_time_ = time.perf_counter() - began
         watch.end()
         self._warn(results)
         return self
