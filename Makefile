@@ -9,8 +9,8 @@ SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find native s
 
 .PHONY: demo test test-all lint bench sanitize clean
 
-demo: $(VENV)/installed        ## kernel products against NumPy, on data that needs no download
-	$(BIN)/python examples/kernel_products.py
+demo: $(VENV)/installed        ## fwsvm next to scikit-learn, and demo/report.html
+	$(BIN)/fwsvm demo
 
 test: $(VENV)/installed-tests lint  ## every quick test
 	$(BIN)/python -m pytest -m "not slow"
@@ -47,7 +47,7 @@ $(BIN)/python:
 	$(BIN)/pip install --quiet --upgrade pip
 
 $(VENV)/installed: $(BIN)/python $(SOURCES)
-	$(BIN)/pip install --quiet .
+	$(BIN)/pip install --quiet '.[plot]'
 	touch $@
 
 $(VENV)/installed-tests: $(VENV)/installed
@@ -55,4 +55,4 @@ $(VENV)/installed-tests: $(VENV)/installed
 	touch $@
 
 clean:  ## everything the commands above made
-	rm -rf $(VENV) build .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build demo .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis

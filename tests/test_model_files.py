@@ -78,7 +78,7 @@ def assert_same(loaded, model, X):
 
 
 def assert_same_file(content, other):
-    (header, arrays), (other_header, other_arrays) = saved._checked(content), saved._checked(other)
+    (header, arrays), (other_header, other_arrays) = saved.checked(content), saved.checked(other)
     assert header == other_header
     assert arrays.keys() == other_arrays.keys()
     for name, array in arrays.items():

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from ..estimators import SVC
 from . import libsvm_text, saved
+from .contents import Contents
 from .saved import ModelFileError
 from .scikit_learn import to_onnx, to_sklearn
 from .table_model import TableModel
@@ -68,6 +69,18 @@ def load_model(path: str | os.PathLike[str], *, n_features: int | None = None) -
     if libsvm_text.is_libsvm_model(content):
         return libsvm_text.decode(content, name, n_features)
     return saved.decode(content, name)
+
+
+def described(path: str | os.PathLike[str]) -> tuple[SVC | TableModel, dict[str, Any]]:
+    """A model and what its file says about it, as JSON; "library" is None for text models."""
+    model, content = load_model(path), Path(path).read_bytes()
+    if libsvm_text.is_libsvm_model(content):
+        return model, {"library": None, **saved.header_of(model, Contents.of(_svc_of(model)))}
+    return model, saved.checked(content)[0]
+
+
+def _svc_of(model: SVC | TableModel) -> SVC:
+    return model.svc if isinstance(model, TableModel) else model
 
 
 def _without_preparation(model: SVC | TableModel) -> SVC:

@@ -52,10 +52,21 @@ class ModelFileError(ValueError):
 
 def encode(model: SVC | TableModel) -> bytes:
     """The model as the content of a file."""
-    svc = model.svc if isinstance(model, TableModel) else model
-    contents = Contents.of(svc)
-    header = {
-        "library": __version__,
+    contents = Contents.of(model.svc if isinstance(model, TableModel) else model)
+    text = json.dumps({"library": __version__, **header_of(model, contents)}, allow_nan=False)
+    arrays = _arrays(contents)
+    metadata = {
+        "format": FORMAT,
+        "version": str(VERSION),
+        "header": text,
+        "sha256": _checksum(text, arrays),
+    }
+    return safetensors.numpy.save(arrays, metadata)
+
+
+def header_of(model: SVC | TableModel, contents: Contents) -> dict[str, Any]:
+    """What a file says in JSON, but for the version of the library."""
+    return {
         "parameters": _encoded_parameters(contents.parameters),
         "kernel": _encoded_kernel(contents.kernel),
         "classes": _encoded_classes(contents.classes),
@@ -66,15 +77,6 @@ def encode(model: SVC | TableModel) -> bytes:
         "preparation": model.preparation.to_dict() if isinstance(model, TableModel) else None,
         "target_name": model.target_name if isinstance(model, TableModel) else None,
     }
-    text = json.dumps(header, allow_nan=False)
-    arrays = _arrays(contents)
-    metadata = {
-        "format": FORMAT,
-        "version": str(VERSION),
-        "header": text,
-        "sha256": _checksum(text, arrays),
-    }
-    return safetensors.numpy.save(arrays, metadata)
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
@@ -157,7 +159,7 @@ def _encoded_classes(classes: NDArray[Any]) -> dict[str, Any]:
 def decode(content: bytes, name: str) -> SVC | TableModel:
     """The model in the content of a file of this name."""
     try:
-        header, arrays = _checked(content)
+        header, arrays = checked(content)
         return _model(header, arrays)
     except ModelFileError as error:
         raise ModelFileError(f"{name}: {error}") from error.__cause__
@@ -173,13 +175,7 @@ def decode(content: bytes, name: str) -> SVC | TableModel:
         raise ModelFileError(f"{name}: not a model of this library: {error!r}") from error
 
 
-def header_of(content: bytes, name: str) -> dict[str, Any]:
-    """The JSON part of a file, checked as by `decode`."""
-    decode(content, name)
-    return _checked(content)[0]
-
-
-def _checked(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def checked(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Header and arrays of a file that is complete, unaltered and of a version known here."""
     try:
         arrays = safetensors.numpy.load(content)
