@@ -11,8 +11,8 @@ SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find native s
 
 .PHONY: demo test test-all lint bench bench-peers sanitize clean
 
-demo: $(VENV)/installed        ## kernel products against NumPy, on data that needs no download
-	$(BIN)/python examples/kernel_products.py
+demo: $(VENV)/installed        ## fwsvm next to scikit-learn, and demo/report.html
+	$(BIN)/fwsvm demo
 
 test: $(VENV)/installed-tests lint  ## every quick test
 	$(PYTEST) -m "not slow"
@@ -55,7 +55,7 @@ $(BIN)/python:
 	$(BIN)/pip install --quiet --upgrade pip
 
 $(VENV)/installed: $(BIN)/python $(SOURCES)
-	$(BIN)/pip install --quiet .
+	$(BIN)/pip install --quiet '.[plot]'
 	touch $@
 
 $(VENV)/installed-tests: $(VENV)/installed
@@ -69,4 +69,4 @@ $(PEERS)/installed: $(SOURCES)
 	touch $@
 
 clean:  ## everything the commands above made
-	rm -rf $(VENV) $(PEERS) build .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/.hypothesis
+	rm -rf $(VENV) $(PEERS) build demo .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/.hypothesis

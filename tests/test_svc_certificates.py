@@ -206,8 +206,8 @@ def test_adversarial_data_gives_a_true_gap(kind, n, log_c, solver, kernel, dtype
     coefficients[model.support_] = model.dual_coef_[0]
     signs = np.where(y == 1, 1.0, -1.0)
     gap = recomputed_gap(K, signs, C, coefficients, model.intercept_[0])
-    # A margin is a sum of n terms, each with an error of eps |K| |b|; sum |b| of them enter P and D,
-    # which are about sum |b| / 2.
+    # A margin is a sum of n terms, each with an error of eps |K| |b|; sum |b| of them enter P and
+    # D, which are about sum |b| / 2.
     of_margin = len(X) * np.finfo(float).eps * (1 + np.abs(K).max()) * np.abs(coefficients).sum()
     assert model.gap_[0] == pytest.approx(gap, abs=1e-9 + 4 * of_margin)
     assert np.isfinite(model.decision_function(X)).all()

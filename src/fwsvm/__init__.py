@@ -7,6 +7,20 @@ from . import data, datasets, kernels
 from ._config import show_config
 from ._version import __version__
 from .estimators import SVC
+from .model_files import TableModel, load_model, save_model, to_onnx, to_sklearn
 from .rows import Rows
 
-__all__ = ["SVC", "Rows", "__version__", "data", "datasets", "kernels", "show_config"]
+__all__ = [
+    "SVC",
+    "Rows",
+    "TableModel",
+    "__version__",
+    "data",
+    "datasets",
+    "kernels",
+    "load_model",
+    "save_model",
+    "show_config",
+    "to_onnx",
+    "to_sklearn",
+]

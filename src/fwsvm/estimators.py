@@ -6,6 +6,7 @@ solutions in scikit-learn's order.
 
 from __future__ import annotations
 
+import time
 import warnings
 from dataclasses import replace
 from numbers import Integral, Real
@@ -124,6 +125,8 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     trace_ : list of list of TraceRow
         For each problem, lines with iteration, time, objective, gap, radius, active (size of the
         active set) and kernel_evaluations, among others.
+    fit_time_ : float
+        Seconds that ``fit`` took.
     shape_fit_, n_features_in_, feature_names_in_ :
         The shape of X, the number of features, and their names if X has names.
 
@@ -243,6 +246,7 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         self : SVC
         """
+        began = time.perf_counter()
         self._validate_params()
         parameters.check_combination(self)
         before = WarmStart.of(self) if self.warm_start else None
@@ -256,6 +260,7 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         results = Training(tasks, solve, self.n_jobs, self.max_time, watch).run()
         self._set_model(data, Layout.of_results(data.labels, tasks, results, len(self.classes_)))
         self._set_outcome(results)
+        self.fit_time_ = time.perf_counter() - began
         watch.end()
         self._warn(results)
         return self
@@ -292,21 +297,26 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.n_support_ = layout.n_support.astype(np.int32)
         self.dual_coef_: Any = layout.dual_coef
         self.intercept_ = layout.intercept
+        # The model must not keep the training data alive.
+        is_precomputed = parameters.is_precomputed(self.kernel)
+        vectors = np.empty((0, 0)) if is_precomputed else data.rows.take(layout.support).to_array()
+        self.support_vectors_: Any = vectors
+        if scipy.sparse.issparse(vectors):
+            self.dual_coef_ = scipy.sparse.csr_array(self.dual_coef_)
+        self._set_machine()
+
+    def _set_machine(self) -> None:
+        """What prediction needs, from the attributes."""
+        layout = self._layout()
         coefficients = layout.n_support, layout.dual_coef, layout.intercept
         if parameters.is_precomputed(self.kernel):
-            self.support_vectors_: Any = np.empty((0, 0))
             # Rows that know only their numbers, which is all that a precomputed kernel asks for.
-            numbers = Rows(np.empty((self.n_features_in_, 0)))
-            self._machine = multiclass.Machine(
-                self._kernel, numbers.take(self.support_), *coefficients
-            )
-        else:
-            # The model must not keep the training data alive.
-            self.support_vectors_ = data.rows.take(layout.support).to_array()
-            support = Rows(self.support_vectors_).stored_like(data.rows)
-            self._machine = multiclass.Machine.of(self._kernel, support, *coefficients)
-        if scipy.sparse.issparse(self.support_vectors_):
-            self.dual_coef_ = scipy.sparse.csr_array(self.dual_coef_)
+            numbers = Rows(np.empty((self.n_features_in_, 0))).take(self.support_)
+            self._machine = multiclass.Machine(self._kernel, numbers, *coefficients)
+            return
+        support = Rows(self.support_vectors_)
+        support = support.in_fastest_storage(ignores_shifts=self._kernel.ignores_shifts)
+        self._machine = multiclass.Machine.of(self._kernel, support, *coefficients)
 
     def _set_outcome(self, results: list[Result]) -> None:
         self.gap_ = np.array([r.gap for r in results])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, NamedTuple, TypeAlias
 
 from .multiclass import BinaryTask
 from .solvers import Report, TraceRow
@@ -25,9 +26,33 @@ except ImportError:
         return method
 
 
-__all__ = ["CallbackSupportMixin", "Clock", "Progress", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Clock", "Glimpse", "Progress", "watched_by", "with_callbacks"]
 
 _HEADER = "  iteration     objective          gap   active  kernel evaluations    seconds"
+
+
+class Glimpse(NamedTuple):
+    """A line of the trace of one of the binary problems of a fit."""
+
+    number: int
+    n_problems: int
+    n_rows: int
+    row: TraceRow
+
+
+# Called from the threads of a fit; true asks it to stop with the best model so far.
+Watcher: TypeAlias = Callable[[Glimpse], bool]
+_watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watched_by(watcher: Watcher) -> Iterator[None]:
+    """Every fit that begins within tells the watcher how it goes."""
+    token = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
 
 
 class Clock:
@@ -54,6 +79,7 @@ class Progress:
         self, estimator: Any, tasks: list[BinaryTask], X: Any, y: Any, sample_weight: Any
     ) -> None:
         self.estimator, self.tasks, self.stopped = estimator, tasks, False
+        self._watcher = _watcher.get()
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         self._fit = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
         self.context = None
@@ -74,9 +100,16 @@ class Progress:
             self._print_header(number)
         if len(self.tasks) > 1:
             with self._task("binary problem"):
-                yield self._show
+                yield lambda row: self._show(row) | self.glimpsed(number, row)
         else:
-            yield self._show_as_task
+            yield lambda row: self._show_as_task(row) | self.glimpsed(number, row)
+
+    def glimpsed(self, number: int, row: TraceRow) -> bool:
+        """Shows a line to the watcher, from any thread; whether to stop."""
+        if self._watcher is None:
+            return False
+        glimpse = Glimpse(number, len(self.tasks), len(self.tasks[number].rows), row)
+        return self._watcher(glimpse)
 
     def end(self) -> None:
         """The estimator is fitted."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .multiclass import BinaryTask
 from .progress import Clock, Progress
-from .solvers import Report, Result
+from .solvers import Report, Result, TraceRow
 from .threads import single_threaded_blas, thread_count
 
 # A problem of more rows keeps all threads busy by itself.
@@ -56,10 +56,10 @@ class Training:
         stop, cancelled = False, False
 
         def solve(place: int) -> Result:
-            def report(row: object) -> bool:
+            def report(row: TraceRow) -> bool:
                 if cancelled:
                     raise CancelledError
-                return stop
+                return self.watch.glimpsed(numbers[place], row) or stop
 
             seconds = clock.share(-(-(len(numbers) - place) // threads))
             return self.solve(numbers[place], 1, seconds, report)

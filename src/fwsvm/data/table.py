@@ -53,6 +53,13 @@ class Table:
             return ()
         return tuple(name for name, values in self.X.items() if values.dtype == object)
 
+    def take(self, rows: NDArray[Any]) -> Table:
+        """The rows of these numbers."""
+        X = self.X
+        X = {name: values[rows] for name, values in X.items()} if isinstance(X, dict) else X[rows]
+        y = None if self.y is None else self.y[rows]
+        return Table(X, y, self.feature_names, self.target_name)
+
 
 def integers_where_possible(values: NDArray[Any]) -> NDArray[Any]:
     """Targets as int64 if that changes none of them, else as they are."""

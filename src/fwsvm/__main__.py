@@ -1,0 +1,5 @@
+"""``python -m fwsvm`` is the command ``fwsvm``."""
+
+from .cli import main
+
+main()

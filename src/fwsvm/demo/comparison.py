@@ -1,0 +1,90 @@
+"""Seconds, accuracy and support vectors of both programs, measured in this run."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import sklearn.svm
+
+from ..estimators import SVC
+from .problems import Problem
+
+_SECONDS_FOR_PEER = 20.0  # that a fit of scikit-learn may take
+_FIRST_SUBSET = 5_000
+_GROWTH_OF_TIME = 5.0  # of a fit of twice the rows, at most: rather stop early
+_SECONDS_OF_REPEATS = 1.0
+
+
+@dataclass(frozen=True)
+class Line:
+    """One program on one set."""
+
+    problem: Problem
+    program: str
+    n_rows: int  # that it was trained on
+    seconds: float
+    accuracy: float
+    n_support: int
+    gap: float | None  # None where the program does not know
+    seconds_for_all: float | None = None  # estimated from how time grew, where rows are a subset
+
+    @property
+    def is_subset(self) -> bool:
+        """Whether it was trained on a part of the rows."""
+        return self.n_rows < len(self.problem.y)
+
+
+def compared(problem: Problem) -> tuple[Line, Line, SVC]:
+    """fwsvm, scikit-learn, and the model of the former."""
+    svc = SVC(C=problem.C, gamma=problem.gamma, random_state=0)
+    ours = _line(problem, "fwsvm", svc, len(problem.y))
+    peer = sklearn.svm.SVC(C=problem.C, gamma=problem.gamma)
+    n_rows = min(len(problem.y), _FIRST_SUBSET)
+    theirs, exponent = _line(problem, "scikit-learn", peer, n_rows), 2.0
+    while theirs.is_subset and _GROWTH_OF_TIME * theirs.seconds < _SECONDS_FOR_PEER:
+        n_rows, before = min(len(problem.y), 2 * n_rows), theirs
+        theirs = _line(problem, "scikit-learn", peer, n_rows)
+        growth = theirs.seconds / before.seconds
+        exponent = math.log(growth) / math.log(theirs.n_rows / before.n_rows)
+    if theirs.is_subset:
+        estimate = theirs.seconds * (len(problem.y) / n_rows) ** exponent
+        theirs = replace(theirs, seconds_for_all=estimate)
+    return ours, theirs, svc
+
+
+def _line(problem: Problem, program: str, estimator: Any, n_rows: int) -> Line:
+    # The rows of the generated set are in no order.
+    X, y = problem.X[:n_rows], problem.y[:n_rows]
+    return Line(
+        problem,
+        program,
+        n_rows,
+        _seconds(estimator, X, y),
+        float(np.mean(estimator.predict(problem.X_test) == problem.y_test)),
+        len(estimator.support_),
+        float(estimator.gap_.max()) if isinstance(estimator, SVC) else None,
+    )
+
+
+def _seconds(estimator: Any, X: Any, y: Any) -> float:
+    """Of the fastest fit; quick ones are repeated, up to five times."""
+    seconds: list[float] = []
+    while not seconds or (sum(seconds) < _SECONDS_OF_REPEATS and len(seconds) < 5):
+        began = time.perf_counter()
+        estimator.fit(X, y)
+        seconds.append(time.perf_counter() - began)
+    return min(seconds)
+
+
+def run_for(problem: Problem, seconds: float, **parameters: Any) -> SVC:
+    """A model of other solvers, cut off after some seconds."""
+    svc = SVC(C=problem.C, gamma=problem.gamma, max_time=seconds, random_state=0, **parameters)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it ends early is what is to be seen
+        svc.fit(problem.X, problem.y)
+    return svc
