@@ -81,16 +81,25 @@ class Linear(TileKernel):
 
 
 @dataclass(frozen=True)
-class RBF(TileKernel):
-    """``exp(-gamma |x - z|^2)``"""
+class DistanceKernel(TileKernel):
+    """``exp(-gamma d)`` for a distance d that ignores shifts."""
 
     gamma: float
-    name = "rbf"
     has_constant_diagonal = True
     ignores_shifts = True
 
     def __post_init__(self) -> None:
         check_positive("gamma", self.gamma)
+
+    def diagonal(self, A: Rows) -> Floats:
+        return np.ones(len(A))
+
+
+@dataclass(frozen=True)
+class RBF(DistanceKernel):
+    """``exp(-gamma |x - z|^2)``"""
+
+    name = "rbf"
 
     def sides(
         self, A: Rows, B: Rows, precision: np.dtype[Any], threads: int
@@ -100,9 +109,6 @@ class RBF(TileKernel):
         single = precision == np.float32
         norms = [r.stored_norms(2, centre, single_precision=single, n_jobs=threads) for r in (A, B)]
         return norms[0], norms[1], centre
-
-    def diagonal(self, A: Rows) -> Floats:
-        return np.ones(len(A))
 
 
 @dataclass(frozen=True)
@@ -140,16 +146,10 @@ class Sigmoid(TileKernel):
 
 
 @dataclass(frozen=True)
-class Laplacian(TileKernel):
+class Laplacian(DistanceKernel):
     """``exp(-gamma sum_k |x_k - z_k|)``"""
 
-    gamma: float
     name = "laplacian"
-    has_constant_diagonal = True
-    ignores_shifts = True
-
-    def __post_init__(self) -> None:
-        check_positive("gamma", self.gamma)
 
     def sides(
         self, A: Rows, B: Rows, precision: np.dtype[Any], threads: int
@@ -162,6 +162,3 @@ class Laplacian(TileKernel):
             r.stored_norms(1, A.usual, single_precision=single, n_jobs=threads) for r in (A, B)
         ]
         return norms[0], norms[1], A.usual
-
-    def diagonal(self, A: Rows) -> Floats:
-        return np.ones(len(A))
