@@ -148,7 +148,7 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     The setting of the papers:
 
     >>> paper = SVC(C=10.0, solver="mfw", epsilon=1e-6, selection=59, random_state=0)
-    >>> paper.fit(X, y).score(X, y) > 0.95
+    >>> paper.fit(X, y).status_[0].startswith("rule_holds")
     True
     """
 
