@@ -16,7 +16,7 @@ SOURCE = Path(fwsvm.__file__).parent
 # Each room may import from the rooms before it, and from the small helpers of the first line.
 HELPERS = ("_version", "_native", "threads", "_config")
 ROOMS = ("rows", "kernels", "dual", "solvers", "multiclass", "progress", "training", "estimators")
-ROOMS += ("data", "datasets", "model_files", "demo", "cli", "__main__")
+ROOMS += ("data", "datasets", "model_files", "tuning", "plots", "demo", "cli", "__main__")
 
 
 def imports_of(path):

@@ -74,8 +74,8 @@ def notes(lines: list[Line]) -> list[str]:
     """What has to be said about the table."""
     said = [
         f"* scikit-learn was trained on {line.n_rows:,} of the {len(line.problem.y):,} rows of "
-        f"{line.problem.name}, as twice as many may take it over 20 s. By how its time grew, all would "
-        f"take about {line.seconds_for_all:.0f} s: an estimate, not a measurement."
+        f"{line.problem.name}, as twice as many may take it over 20 s. By how its time grew, all "
+        f"would take about {line.seconds_for_all:.0f} s: an estimate, not a measurement."
         for line in lines
         if line.is_subset
     ]
