@@ -17,7 +17,7 @@ SOURCE = Path(fwsvm.__file__).parent
 HELPERS = ("_version", "_native", "threads", "_config")
 ROOMS = ("rows", "kernels", "dual", "solvers", "multiclass", "progress", "training")
 ROOMS += ("parameters", "training_set", "layout", "estimators", "data", "datasets")
-ROOMS += ("model_files", "plots", "tuning", "demo", "cli", "__main__")
+ROOMS += ("model_files", "tuning", "plots", "demo", "cli", "__main__")
 
 
 def imports_of(path):

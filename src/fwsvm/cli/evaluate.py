@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 from rich.table import Table as Shown
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
+from ..data import Table
+from ..model_files import TableModel
 from . import inputs
 from .screen import Command, output_options, quietly, show_json, show_table
 
@@ -26,8 +29,8 @@ def evaluate(model: str, data: str, **settings: Any) -> None:
 
     Accuracy, precision and recall of each class, and which classes are taken for which others.
     """
-    with quietly(settings["quiet"]):
-        truth, predicted = _labels(model, data, settings)
+    with quietly(settings["quiet"]), inputs.tables(data, model, settings) as (known, parts):
+        truth, predicted = _labels(known, parts, data)
     result = _measured(truth, predicted)
     if settings["as_json"]:
         show_json(result)
@@ -37,8 +40,9 @@ def evaluate(model: str, data: str, **settings: Any) -> None:
         _show(result)
 
 
-def _labels(model: str, data: str, settings: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    known, parts = inputs.tables(data, model, settings)
+def _labels(
+    known: TableModel, parts: Iterator[Table], data: str
+) -> tuple[NDArray[Any], NDArray[Any]]:
     truth, predicted = [], []
     for part in parts:
         if part.y is None:

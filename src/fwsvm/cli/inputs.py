@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import click
 import numpy as np
@@ -120,25 +121,29 @@ def training_table(source: str, settings: dict[str, Any]) -> Table:
     return table
 
 
+@contextmanager
 def tables(
     source: str, model_path: str, settings: dict[str, Any]
-) -> tuple[TableModel, Iterator[Table]]:
+) -> Iterator[tuple[TableModel, Iterator[Table]]]:
     """A model, and the data to use it on: piece by piece where that is possible."""
+    model = load_model(model_path)
     with opened(source) as (stream, name):
         form = settings["form"] or recognise(stream, name)
-    model = load_model(model_path)
-    if isinstance(model, TableModel):
-        return model, _pieces(source, form, model, settings)
-    table = _whole(source, form, None, settings)
-    return _as_table_model(model_path, table.n_columns), iter([table])
+        if isinstance(model, TableModel):
+            yield model, _pieces(stream, form, model, settings)
+        else:
+            table = _whole(stream, form, None, settings)
+            yield _as_table_model(model_path, table.n_columns), iter([table])
 
 
-def _pieces(source: str, form: str, model: TableModel, settings: dict[str, Any]) -> Iterator[Table]:
+def _pieces(
+    stream: BinaryIO, form: str, model: TableModel, settings: dict[str, Any]
+) -> Iterator[Table]:
     if form != "libsvm":
-        yield _whole(source, form, model, settings)
+        yield _whole(stream, form, model, settings)
         return
     yield from read_blocks(
-        source,
+        stream,
         _ROWS_OF_BLOCK,
         format=form,
         n_features=model.preparation.n_columns,
@@ -147,11 +152,13 @@ def _pieces(source: str, form: str, model: TableModel, settings: dict[str, Any])
     )
 
 
-def _whole(source: str, form: str, model: TableModel | None, settings: dict[str, Any]) -> Table:
+def _whole(
+    stream: BinaryIO, form: str, model: TableModel | None, settings: dict[str, Any]
+) -> Table:
     given = settings["target"]
     known = None if model is None else model.target_name
     return read(
-        source,
+        stream,
         target=known if given is None else given,
         target_optional=given is None,
         format=form,

@@ -37,8 +37,7 @@ def predict(model: str, data: str, **settings: Any) -> None:
     LIBSVM text of any size is read and answered piece by piece. MODEL may also be a text model of
     LIBSVM. Targets in DATA are not looked at.
     """
-    with quietly(settings["quiet"]):
-        known, parts = inputs.tables(data, model, settings)
+    with quietly(settings["quiet"]), inputs.tables(data, model, settings) as (known, parts):
         if settings["as_json"]:
             _as_json(known, parts, settings)
             return
