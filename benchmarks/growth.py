@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from peers import KEYS, measure, versions
 from runner import RESULTS, merge, stored, table
-from trainers import OURS, TRAINERS
+from trainers import OURS, TRAINERS, stop_runs_when_stopped
 
 ROWS = {
     "kdd99 normal": (10_000, 31_000, 100_000, 200_000, 494_021),
@@ -40,6 +40,7 @@ Row = dict[str, Any]
 
 def main() -> None:
     options = _options()
+    stop_runs_when_stopped()
     common = {"threads": options.threads, **versions()}
     for name in [] if options.plot else options.sets:
         for rows in grow(name, options):

@@ -23,7 +23,8 @@ thundersvm is faster that way, sklearnex sometimes. "nystroem" is Nystroem({LAND
 LinearSVC(same C), one against the rest; an approximation, it counts as a peer only where its
 accuracy is within {ACCURACY_LOSS} points of the best. A star: ours and the fastest peer come from
 different runs. Every run is a process of its own, and those of a set take turns; a trainer that
-took longer than a minute was not repeated. A scan is one product of all rows, equal ones
+took longer than a minute was not repeated. Runs beside which others used more than a tenth of a
+CPU count only where there are no better ones. A scan is one product of all rows, equal ones
 included, with all support vectors."""
 
 

@@ -25,8 +25,8 @@ class Problem:
 
     ``scaling`` is a number to divide by, "standard" or None; ``classes`` keeps two of the classes,
     or (c, None) sets c against the rest. ``bar`` is the part of the fastest peer's time to stay
-    within, ``scans`` the number of products of all rows with all support vectors. ``rows`` is the
-    size of a random part of the training set.
+    within, ``scans`` the number of products of all rows with all support vectors. ``rows`` asks
+    for a random part of the training set, and at most TEST_ROWS of the test set.
     """
 
     data: str
@@ -97,11 +97,17 @@ def _prepare(problem: Problem) -> Arrays:
         X_test = scaler.transform(as_dense(X_test)).astype(np.float32)
     elif problem.scaling is not None:
         X, X_test = ((part / problem.scaling).astype(np.float32) for part in (X, X_test))
-    if problem.rows is not None and problem.rows < len(y):
-        chosen = np.random.default_rng(0).permutation(len(y))[: problem.rows]
-        X, y = X[chosen], y[chosen]
+    if problem.rows is not None:
+        X, y = _some_of(X, y, problem.rows)
+        X_test, y_test = _some_of(X_test, y_test, TEST_ROWS)
     gamma = gamma_of(problem.gamma, Rows(X), np.ones(len(y)))
     return {"X": X, "y": y, "X_test": X_test, "y_test": y_test, "gamma": gamma}
+
+
+def _some_of(X: Any, y: Any, most: int) -> tuple[Any, Any]:
+    """Random rows, the first of a larger choice being those of a smaller one."""
+    chosen = np.random.default_rng(0).permutation(len(y))[:most] if most < len(y) else slice(None)
+    return X[chosen], y[chosen]
 
 
 def _raw(problem: Problem) -> tuple[Any, Any, Any, Any]:

@@ -80,12 +80,32 @@ def run(
     command = [sys.executable, __file__, problem, trainer]
     command += ["--threads", str(threads), "--limit", str(limit), "--scans", str(scans)]
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+    start, others = time.perf_counter(), _seconds_of_others()
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    others = (_seconds_of_others() - others) / (time.perf_counter() - start)
     measured: dict[str, Any] = {}
     for line in done.stdout.splitlines():
         if line.startswith("{"):
             measured |= json.loads(line)
-    return measured | {"status": _status(done, limit)}
+    return measured | {"status": _status(done, limit), "cpus_of_others": round(others, 2)}
+
+
+def _seconds_of_others() -> float:
+    """CPU seconds since the start of the machine that our children did not use, stolen ones too."""
+    statistics_of_cpus = Path("/proc/stat")
+    if not statistics_of_cpus.exists():
+        return 0.0
+    user, nice, system, _, _, *interrupts_and_stolen = (
+        int(ticks) for ticks in statistics_of_cpus.read_text().split("\n")[0].split()[1:9]
+    )
+    busy = (user + nice + system + sum(interrupts_and_stolen)) / os.sysconf("SC_CLK_TCK")
+    ours = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return busy - ours.ru_utime - ours.ru_stime
+
+
+def stop_runs_when_stopped() -> None:
+    """A termination of this process ends the run under way, too, as Ctrl-C does."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
 
 
 def _status(done: subprocess.CompletedProcess[str], limit: float) -> str:

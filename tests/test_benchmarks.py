@@ -42,7 +42,7 @@ def test_peers_writes_merges_and_shows_results(tmp_path):
     assert set(rows) == {"scikit-learn", "fwsvm"}
     for row in rows.values():
         assert row["status"] == "ok"
-        assert row["repeats"] == len(row["all_fit_seconds"]) == 2
+        assert row["repeats"] == len(row["all_fit_seconds"]) in (1, 2)  # 1: the other was disturbed
         assert min(row["all_fit_seconds"]) > 0
         assert row["predict_seconds"] > 0
         assert 80 < row["accuracy"] <= 100
@@ -73,7 +73,9 @@ def test_a_run_past_its_limit_says_so():
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=120, check=True, cwd=BENCHMARKS
     )
-    assert json.loads(done.stdout) == {"status": "> 0.001 s"}
+    measured = json.loads(done.stdout)
+    assert measured["status"] == "> 0.001 s"
+    assert "fit_seconds" not in measured
 
 
 def test_an_absent_trainer_fails_with_its_name(tables):
@@ -117,6 +119,18 @@ def test_bars_are_measured_against_the_fastest_peer(tables):
     assert tables.accuracy_cells(usps, of_set)["bar"] == ">= -0.15 NO"
     prediction = tables.prediction_cells(usps, of_set)
     assert (prediction["bar 30"], prediction["bar 1"]) == ("NO", "yes")
+
+
+def test_disturbed_runs_count_only_without_better_ones(tables):
+    from peers import _median
+
+    runs = [
+        {"status": "ok", "fit_seconds": s, "cpus_of_others": o} for s, o in ((1, 0.0), (9, 1.0))
+    ]
+    assert _median(runs)["fit_seconds"] == 1
+    assert _median(runs[1:])["fit_seconds"] == 9
+    failed = {"status": "> 5 s", "cpus_of_others": 0.0}
+    assert _median([runs[0], failed])["status"] == "> 5 s"
 
 
 def test_slope_of_growth(tables):
