@@ -12,6 +12,12 @@ from trainers import APPROXIMATE, CACHE_MB, LANDMARKS, OURS, TRAINERS
 ACCURACY_LOSS = 0.15  # points that ours may lose against the best of the peers
 PREDICTION_FACTOR = 30  # of scikit-learn's time
 MEMORY_MB = 300  # beside the data and the cache
+SUMMARISED = {
+    OURS: "fwsvm",
+    "sklearnex": "scikit-learn-intelex",
+    "scikit-learn": "scikit-learn",
+    "thundersvm": "ThunderSVM",
+}
 Row = dict[str, Any]
 Cells = dict[str, str]
 OfSet = dict[str, Row]  # the row of each trainer
@@ -39,7 +45,31 @@ def document(rows: Iterable[Row], order: Sequence[str]) -> str:
         "Prediction of all test rows, seconds": prediction_cells,
         "fwsvm alone": own_cells,
     }
-    return "\n\n".join([*(_part(t, cells, sets) for t, cells in parts.items()), NOTES])
+    details = [_part(t, cells, sets) for t, cells in parts.items()]
+    return "\n\n".join([summary(rows, order), *details, NOTES])
+
+
+def summary(rows: Iterable[Row], order: Sequence[str]) -> str:
+    """The table of the README: seconds of fit on the sets that have a bar."""
+    lines = []
+    for name in order:
+        of_set = {row["trainer"]: row for row in rows if row["set"] == name}
+        if problem_of(name).bar is None or OURS not in of_set:
+            continue
+        forms = [
+            of_set[t] for t in of_set if t.startswith("sklearnex") and "fit_seconds" in of_set[t]
+        ]
+        fastest = {"sklearnex": min(forms, key=lambda row: row["fit_seconds"])} if forms else {}
+        shown = of_set | fastest
+        lines.append(
+            {"set (C)": f"{problem_of(name).data} ({problem_of(name).C:g})"}
+            | {
+                title: _number(shown[t], "fit_seconds") if t in shown else ""
+                for t, title in SUMMARISED.items()
+            }
+            | {"ours / fastest": fit_cells(problem_of(name), of_set)["ours / fastest"]}
+        )
+    return table(lines)
 
 
 def _place(order: Sequence[str], name: str) -> tuple[int, str]:

@@ -172,7 +172,7 @@ def _scan_seconds(model: Any, X: Any, repeats: int, threads: int) -> float:
     """Median seconds of one product of all rows with all support vectors."""
     from fwsvm import Rows
 
-    rows = Rows(X)
+    rows = Rows(X).in_fastest_storage(ignores_shifts=model._kernel.ignores_shifts)
     support, coefficients = rows.take(model.support_), model.dual_coef_
     if scipy.sparse.issparse(coefficients):
         coefficients = coefficients.toarray()
