@@ -60,6 +60,7 @@ $(VENV)/installed: $(BIN)/python $(SOURCES)
 
 $(VENV)/installed-tests: $(VENV)/installed
 	$(BIN)/pip install --quiet --group test
+	mkdir -p .cache
 	touch $@
 
 $(PEERS)/installed: $(SOURCES)

@@ -81,6 +81,7 @@ template <class T> void ActiveValues<T>::complete(const int64_t* rows, int64_t c
     missing_.clear();
     std::vector<Known*> known;
     for (const auto& [n_known, row] : order) {
+        execution.check();
         missing_.push_back(rows_.selection ? rows_.selection[row] : row);
         known.push_back(&known_.at(row));
         auto& values = known.back()->values;
