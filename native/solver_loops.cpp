@@ -188,6 +188,7 @@ bool coordinate_descent(const T* kernel, int64_t stride, int64_t size, const dou
                         Execution& execution) {
     std::vector<double> work(size_t(3 * size));
     const int steps = int(std::clamp<int64_t>(size, 64, 1000));
+    bool goes_on = true;
     for (int64_t done = 0;; done += steps) {
         double linear = 0, norm2 = 0, ridges = 0, slacks = 0;
         for (int64_t i = 0; i < size; ++i) {
@@ -199,11 +200,10 @@ bool coordinate_descent(const T* kernel, int64_t stride, int64_t size, const dou
         }
         const double primal = 0.5 * (norm2 + slacks), dual = linear - 0.5 * (norm2 + ridges);
         if (primal - dual <= tolerance * primal) return true;
-        if (done >= most_steps) return false;
+        if (!goes_on || done >= most_steps) return false;
         execution.check();
-        if (!vector_loops<T>().coordinate_steps(kernel, stride, size, signs, ridge, coefficients, outputs,
-                                                work.data(), steps))
-            return false;
+        goes_on = vector_loops<T>().coordinate_steps(kernel, stride, size, signs, ridge, coefficients, outputs,
+                                                     work.data(), steps);
     }
 }
 

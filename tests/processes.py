@@ -17,3 +17,18 @@ def run_python(code, *, timeout=120, **environment):
     )
     assert result.returncode == 0, result.stderr
     return result.stdout
+
+
+# For code that runs so: `megabytes("VmRSS")` is the memory at hand, `megabytes("VmHWM")` the peak
+# since `forget_peak()`. Linux only.
+MEMORY = """
+import re
+from pathlib import Path
+
+def megabytes(field):
+    status = Path("/proc/self/status").read_text()
+    return int(re.search(field + r":\\s+(\\d+) kB", status)[1]) / 1024
+
+def forget_peak():
+    Path("/proc/self/clear_refs").write_text("5")
+"""

@@ -174,7 +174,7 @@ class _Run:
         slack = np.maximum(0.0, 1.0 - margins)
         if near.any():
             keep = (core.coefficients != 0) | (core.margins < 1.0 + NEARBY)
-            self.scan.remember(core.rows[~keep], core.margins[~keep])
+            self.scan.remember(core, ~keep)
             core.change(keep, rows[near], margins[near])
         values = problem.size * (1 + int(np.count_nonzero(core.coefficients)))
         self.reserve = 2.5 * values * self.scan.seconds_of_a_value

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..dual import DualProblem, Floats, Ints
-from .core_set import CoreSet
+from .core_set import CoreSet, Mask
 
 VALUES_AT_ONCE = 100_000_000  # between two looks at the clock
 ROWS_AT_ONCE = 4096  # at least
@@ -28,7 +28,8 @@ class Scan:
         self.check_time = check_time
         self.lengths: Floats = np.sqrt(problem.diagonal - problem.ridge)  # |z_i|
         self.margins: Floats = np.full(problem.size, -np.inf)  # when last evaluated
-        self._moved_then: Floats = np.zeros(problem.size)  # all moves of w until then
+        # All moves of w until then, less what roundings may have done to the margin.
+        self._moved_then: Floats = np.zeros(problem.size)
         self._moved = 0.0
         self.seconds_of_a_value = 1e-9
 
@@ -36,9 +37,11 @@ class Scan:
         """w has moved by so much."""
         self._moved += distance
 
-    def remember(self, rows: Ints, margins: Floats) -> None:
-        """Rows leave the core set with these margins."""
-        self.margins[rows], self._moved_then[rows] = margins, self._moved
+    def remember(self, core: CoreSet, leaving: Mask) -> None:
+        """Rows leave the core set with the margins they have there."""
+        rows = core.rows[leaving]
+        self.margins[rows] = core.margins[leaving]
+        self._moved_then[rows] = self._moved - self.rounding(core)
 
     def evaluate(self, rows: Ints, core: CoreSet) -> Floats:
         """Margins of these rows at the point of the core set."""
@@ -46,12 +49,12 @@ class Scan:
         places = np.flatnonzero(core.coefficients)
         support, coefficients = core.rows[places], core.coefficients[places]
         chunk = max(ROWS_AT_ONCE, VALUES_AT_ONCE // max(1, len(support)))
-        before = problem.work.seconds
+        before, rounding = problem.work.seconds, self.rounding(core)
         for begin in range(0, len(rows), chunk):
             self.check_time()
             some = rows[begin : begin + chunk]
             self.margins[some] = problem.margins(support, coefficients, some, core.matrix.dtype)
-            self._moved_then[some] = self._moved
+            self._moved_then[some] = self._moved - rounding
         values = len(rows) * len(support)
         if values > 1_000_000:
             self.seconds_of_a_value = (problem.work.seconds - before) / values
@@ -61,7 +64,7 @@ class Scan:
     def may_have_slack(self, core: CoreSet) -> Ints:
         """The rows outside the core set that are not certain to have a margin of 1 or more."""
         moves = self._moved - self._moved_then
-        certain = self.margins - self.lengths * (moves + self.rounding(core)) >= 1.0
+        certain = self.margins - self.lengths * moves >= 1.0
         certain[core.rows] = True
         return np.flatnonzero(~certain)
 
