@@ -269,7 +269,8 @@ def set_array(name, change):
     [
         (lambda h, a, m: m.update(version="2"), "version 2 of the format.*Upgrade fwsvm"),
         (lambda h, a, m: m.update(version="9" * 5000), "Upgrade fwsvm"),
-        (lambda h, a, m: m.update(version="new"), "version must be a number"),
+        (lambda h, a, m: m.update(version="new"), "version must be a positive number"),
+        (lambda h, a, m: m.update(version="0"), "version must be a positive number"),
         (lambda h, a, m: m.update(format="other"), "not a model file of fwsvm"),
         (set_header("kernel", {"name": "magic"}), "kernel must be one of"),
         (set_header("kernel", {"name": "rbf", "gamma": -1}), "gamma must be"),
@@ -329,17 +330,13 @@ def test_files_that_are_no_models_are_refused(content):
         saved.decode(content, "name")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=1000, deadline=None)
 @given(place=st.integers(0, len(SAVED) - 1), bit=st.integers(0, 7))
 def test_no_altered_bit_is_overlooked(place, bit):
     altered = bytearray(SAVED)
     altered[place] ^= 1 << bit
-    try:
+    with pytest.raises(ModelFileError):
         saved.decode(bytes(altered), "model")
-    except ModelFileError:
-        return
-    # Only spaces between the parts of the file's own JSON may change, to other white space.
-    assert SAVED[place : place + 1].isspace()
 
 
 @settings(max_examples=200, deadline=None)

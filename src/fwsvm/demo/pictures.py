@@ -92,7 +92,13 @@ def _draw_values(axes: Any, svc: SVC, window: tuple[float, float, float, float],
 def ball() -> Any:
     """The small problem in the plane, and how far its images are from the centre of their ball."""
     X, y = small_problem()
-    settings: dict[str, Any] = {"C": _C, "gamma": _GAMMA, "solver": "mfw", "start": "pair"}
+    settings: dict[str, Any] = {
+        "C": _C,
+        "gamma": _GAMMA,
+        "solver": "mfw",
+        "start": "pair",
+        "random_state": 0,
+    }
     figure = new_figure(11.4, 8.6)
     plane, *others = [
         figure.add_subplot(2, 2, place + 1, projection="polar" if place else None)
@@ -130,8 +136,9 @@ def _draw_ball(
     radius = np.sqrt(delta2 - objective)
     distance = np.sqrt(delta2 + objective - 2 * gradient) / radius
     angle = np.arctan2(*(X - X.mean(axis=0)).T[::-1])
+    nearest, farthest = min(_NEAREST, distance.min() - 0.01), max(_FARTHEST, distance.max() + 0.01)
     full = np.linspace(0, 2 * np.pi, 200)
-    axes.fill_between(full, _NEAREST, 1.0, color="#eef3e6", zorder=0)
+    axes.fill_between(full, nearest, 1.0, color="#eef3e6", zorder=0)
     axes.plot(full, np.ones(200), color=plots.GREEN, linewidth=1.8, zorder=1)
     ringed = np.zeros(len(y), dtype=bool)
     ringed[svc.support_] = True
@@ -158,7 +165,7 @@ def _draw_ball(
     outside = int(np.count_nonzero(distance > 1 + 1e-3))
     said = f"{outside} rows outside" if outside else "every row inside"
     axes.set_title(f"{title}: {said}, r = {radius:.4f}", fontsize=11)
-    axes.set(ylim=(_NEAREST, _FARTHEST), xticks=[], yticks=_TICKS)
+    axes.set(ylim=(nearest, farthest), xticks=[], yticks=_TICKS)
     axes.set_yticklabels([f"{tick:g} r" for tick in _TICKS], fontsize=8, color=plots.GREY)
     axes.grid(color="#dddddd", linewidth=0.5)
     axes.spines[:].set_visible(False)

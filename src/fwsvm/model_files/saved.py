@@ -188,8 +188,8 @@ def checked(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     if metadata.get("format") != FORMAT:
         raise ModelFileError("a safetensors file, but not a model file of fwsvm")
     version = metadata.get("version", "")
-    if not (version.isascii() and version.isdigit()):
-        raise ModelFileError(f"the version must be a number. Got {version[:20]!r}.")
+    if not (version.isascii() and version.isdigit() and version.strip("0")):
+        raise ModelFileError(f"the version must be a positive number. Got {version[:20]!r}.")
     if len(version) > 6 or int(version) > VERSION:
         raise ModelFileError(
             f"written in version {version[:20]} of the format; fwsvm {__version__} reads versions "
