@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 
 from ..estimators import SVC
+from ..parameters import check_combination
 from .screen import Section
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -142,7 +143,7 @@ def checked(parameters: dict[str, Any]) -> SVC:
     svc = SVC(**parameters)
     try:
         svc._validate_params()
-        svc._check_combination()
+        check_combination(svc)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     return svc

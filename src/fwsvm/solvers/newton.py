@@ -13,6 +13,7 @@ hand but the one that `low_rank` predicts for the solution.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -22,7 +23,7 @@ from ..dual import Floats, Ints
 from .core_set import CoreSet, IndefiniteKernelError, Mask
 from .line_search import best_step
 from .low_rank import LowRank, predicted_margins
-from .preconditioner import SMALL_FACE, Apply, exact_inverse, low_rank_inverse
+from .preconditioner import SMALL_FACE, Apply, exact_inverse, is_affordable, low_rank_inverse
 
 MOST_RANK, LEAST_RANK = 300, 20  # of the preconditioner
 # The linear solves are accurate to this part of the tolerance, or of a part of the gap that is
@@ -34,6 +35,8 @@ FAR_GAP = 0.001  # above it faces are predicted, until the step to one is not lo
 LONG_STEP = 0.3
 MOST_STEPS = 50
 MOST_PRODUCTS = 500  # of a linear solve
+# A solve of more products than these, or this part of its rows, is done by an exact factor.
+PATIENCE, PATIENCE_PER_ROW = 100, 0.1
 
 
 @dataclass
@@ -46,6 +49,7 @@ class Newton:
     report: Callable[[], None]
     accuracy: float = ACCURACY
     _predicts: bool = True
+    _is_exact: bool = False  # faces are factored, as low rank was not enough
     _low_rank: LowRank | None = None
 
     def converge(self, tolerance: float) -> bool:
@@ -110,7 +114,8 @@ class Newton:
         solution, products = np.zeros(len(face)), np.zeros(len(face))
         z = precondition(residual)
         direction, rz = z, float(residual @ z)
-        for _ in range(MOST_PRODUCTS):
+        patience = max(PATIENCE, int(PATIENCE_PER_ROW * len(face)))
+        for count in range(MOST_PRODUCTS):
             if max(rz, float((residual**2 / ridge).sum())) <= 2.0 * goal:
                 break
             self.check_time()
@@ -123,13 +128,16 @@ class Newton:
             solution += length * direction
             products += length * q_direction
             residual = residual - length * m_direction
+            if count == patience and not self._is_exact and is_affordable(core, face):
+                self._is_exact, rz, direction = True, math.inf, np.zeros(len(face))
+                precondition = exact_inverse(core, face)
             z = precondition(residual)
             rz, before = float(residual @ z), rz
             direction = z + rz / before * direction
         return solution, products
 
     def _preconditioner(self, face: Ints) -> Apply:
-        if len(face) <= SMALL_FACE:
+        if len(face) <= SMALL_FACE or (self._is_exact and is_affordable(self.core, face)):
             return exact_inverse(self.core, face)
         return low_rank_inverse(self._low_rank_for(len(face)), face)
 

@@ -21,14 +21,22 @@ Apply = Callable[[Floats], Floats]
 SMALL_FACE = 512  # factored exactly
 
 
+def is_affordable(core: CoreSet, face: Ints) -> bool:
+    """Whether the matrix of the face, and its factor in double precision, are within the budget."""
+    needed: int = (core.matrix.dtype.itemsize + 8) * len(face) ** 2
+    return needed <= core.problem.cache_bytes
+
+
 def exact_inverse(core: CoreSet, face: Ints) -> Apply:
     """By a Cholesky factor of the matrix of a small face."""
     matrix = core.matrix.square(face).astype(np.float64)
     signs = core.signs[face]
-    matrix = (matrix + 1.0) * np.outer(signs, signs)
+    matrix += 1.0
+    matrix *= signs
+    matrix *= signs[:, None]
     matrix[np.diag_indices_from(matrix)] += core.ridge[face]
-    try:
-        factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    try:  # transposed it is the same, and in the order in which LAPACK works in place
+        factor = scipy.linalg.cho_factor(matrix.T, lower=True, overwrite_a=True, check_finite=False)
     except scipy.linalg.LinAlgError:
         raise IndefiniteKernelError from None
     return lambda residual: np.asarray(scipy.linalg.cho_solve(factor, residual, check_finite=False))
