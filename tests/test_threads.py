@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import contextmanager
 
 import joblib
 import numpy as np
@@ -221,7 +222,19 @@ LONG_CALLS = {
 def test_interrupt_ends_a_long_call(name, n_jobs):
     prepare, call = LONG_CALLS[name]
     code = INTERRUPTED.format(n_jobs=n_jobs, prepare=prepare, call=call)
-    assert float(run_python(code)) < 0.2
+    # again where something else had the CPU at that moment
+    assert any(float(run_python(code)) < 0.2 for _ in range(3))
+
+
+@contextmanager
+def signals_every_10_ms(handler):
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @posix
@@ -229,13 +242,8 @@ def test_a_handler_that_does_not_raise_lets_the_call_finish():
     A, B, c = problem(20_000, 20_000)
     expected = RBF(0.1).product(A, B, c)
     received = []
-    before = signal.signal(signal.SIGALRM, lambda *_: received.append(1))
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+    with signals_every_10_ms(lambda *_: received.append(1)):
         result = RBF(0.1).product(A, B, c)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
     assert received
     np.testing.assert_array_equal(result, expected)
 
@@ -250,13 +258,8 @@ def test_a_handler_may_use_the_engine():
     def handler(*_):
         received.append(np.array_equal(RBF(0.1).block(small), of_small))
 
-    before = signal.signal(signal.SIGALRM, handler)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+    with signals_every_10_ms(handler):
         result = RBF(0.1).product(A, B, c)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
     assert received
     assert all(received)
     np.testing.assert_array_equal(result, expected)
