@@ -12,6 +12,7 @@ from trainers import APPROXIMATE, CACHE_MB, LANDMARKS, OURS, TRAINERS
 ACCURACY_LOSS = 0.15  # points that ours may lose against the best of the peers
 PREDICTION_FACTOR = 30  # of scikit-learn's time
 MEMORY_MB = 300  # beside the data and the cache
+MOST_OF_OTHERS = 0.1  # CPUs; beside more a run is disturbed
 Row = dict[str, Any]
 Cells = dict[str, str]
 OfSet = dict[str, Row]  # the row of each trainer
@@ -23,9 +24,9 @@ thundersvm is faster that way, sklearnex sometimes. "nystroem" is Nystroem({LAND
 LinearSVC(same C), one against the rest; an approximation, it counts as a peer only where its
 accuracy is within {ACCURACY_LOSS} points of the best. A star: ours and the fastest peer come from
 different runs. Every run is a process of its own, and those of a set take turns; a trainer that
-took longer than a minute was not repeated. Runs beside which others used more than a tenth of a
-CPU count only where there are no better ones. A scan is one product of all rows, equal ones
-included, with all support vectors."""
+took longer than a minute was not repeated. A run beside which other processes used a tenth of a
+CPU or more counts only where there is no better one, and is then marked ~. A scan is one product
+of all rows, equal ones included, with all support vectors."""
 
 
 def document(rows: Iterable[Row], order: Sequence[str]) -> str:
@@ -144,8 +145,13 @@ def _as_accurate(accuracy: float | None, best: float | None) -> bool:
     return accuracy is not None and best is not None and accuracy >= best - ACCURACY_LOSS
 
 
+def disturbed(row: Row) -> bool:
+    """Whether other processes used the CPUs beside the runs, or nobody looked."""
+    return row.get("cpus_of_others", 1.0) >= MOST_OF_OTHERS
+
+
 def _number(row: Row, key: str) -> str:
-    return _shown(row[key]) if key in row else row["status"]
+    return _shown(row[key]) + "~" * disturbed(row) if key in row else row["status"]
 
 
 def _shown(value: float | None) -> str:
