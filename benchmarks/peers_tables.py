@@ -151,7 +151,9 @@ def disturbed(row: Row) -> bool:
 
 
 def _number(row: Row, key: str) -> str:
-    return _shown(row[key]) + "~" * disturbed(row) if key in row else row["status"]
+    text = _shown(row[key]) if key in row else row["status"]
+    timed = key in row or text.startswith(">")
+    return text + "~" * (timed and disturbed(row))
 
 
 def _shown(value: float | None) -> str:
