@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from peers import KEYS, measure, versions
+from peers_tables import disturbed
 from runner import RESULTS, merge, stored, table
 from trainers import OURS, TRAINERS, stop_runs_when_stopped
 
@@ -86,7 +87,7 @@ def growth_table(rows: Sequence[Row]) -> str:
                     "set": name,
                     "rows": str(n_rows),
                     "support vectors": str(row["n_support"]),
-                    "fit, s": row["fit_seconds"],
+                    "fit, s": f"{row['fit_seconds']:.3g}{'~' if disturbed(row) else ''}",
                     "ns / (rows x support vectors)": 1e9 * row["fit_seconds"] / work,
                     "peak MB": f"{row['peak_mb']:.0f}" if "peak_mb" in row else "",
                     "accuracy": f"{row['accuracy']:.2f}" if "accuracy" in row else "",
@@ -112,20 +113,20 @@ def exponent(x: Sequence[float], y: Sequence[float]) -> float:
 
 
 def draw(rows: Sequence[Row], path: Path) -> Path:
-    """One panel for each set, a line for each trainer."""
+    """One panel for each set, a line for each trainer; hollow points were disturbed by others."""
     import matplotlib as mpl
 
     mpl.use("agg")
     from matplotlib import pyplot as plt
 
+    present = [t for t in COLOURS if any(curve(rows, name, t) for name in ROWS)]
     figure, panels = plt.subplots(1, len(ROWS), figsize=(11, 4.6), sharey=True, dpi=150)
     for panel, name in zip(panels, ROWS, strict=True):
-        for trainer, colour in COLOURS.items():
-            points = curve(rows, name, trainer)
-            if points:
-                _line(panel, points, trainer, colour)
+        for trainer in present:
+            _line(panel, curve(rows, name, trainer), trainer, COLOURS[trainer])
         _decorate(panel, TITLES[name])
     panels[0].set_ylabel("seconds of fit")
+    panels[-1].legend(loc="upper left", frameon=False)
     figure.tight_layout()
     figure.savefig(path)
     plt.close(figure)
@@ -133,17 +134,13 @@ def draw(rows: Sequence[Row], path: Path) -> Path:
 
 
 def _line(panel: Any, points: Sequence[tuple[int, Row]], trainer: str, colour: str) -> None:
-    n_rows = [n for n, _ in points]
-    seconds = [row["fit_seconds"] for _, row in points]
     ours = trainer == OURS
-    panel.plot(
-        n_rows, seconds, "o-", color=colour, lw=2.4 if ours else 1.5, ms=5 if ours else 4,
-        zorder=3 if ours else 2,
-    )  # fmt: skip
-    panel.annotate(
-        trainer, (n_rows[-1], seconds[-1]), xytext=(7, 0), textcoords="offset points",
-        color=colour, va="center", fontsize=10, weight="bold" if ours else "normal",
-    )  # fmt: skip
+    seconds = [row["fit_seconds"] for _, row in points]
+    width, order = (2.4, 3) if ours else (1.5, 2)
+    panel.plot([n for n, _ in points], seconds, color=colour, lw=width, zorder=order, label=trainer)
+    for n_rows, row in points:
+        fill = "white" if disturbed(row) else colour
+        panel.plot(n_rows, row["fit_seconds"], "o", mec=colour, mfc=fill, ms=5.5, zorder=order)
 
 
 def _decorate(panel: Any, title: str) -> None:
@@ -151,8 +148,8 @@ def _decorate(panel: Any, title: str) -> None:
     panel.set_title(title, fontsize=10.5, loc="left")
     panel.grid(True, which="major", color="#d8dee4", lw=0.7)
     panel.spines[["top", "right"]].set_visible(False)
-    left, right = panel.get_xlim()
-    panel.set_xlim(left, right * 3)  # room for the names
+    panel.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    panel.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
 
 
 def _options() -> argparse.Namespace:

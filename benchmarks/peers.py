@@ -19,14 +19,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from peers_tables import document
+from peers_tables import disturbed, document
 from problems import PROBLEMS, load, problem_of
 from runner import RESULTS, machine, merge, stored
 from trainers import ONLY_FOR_SPARSE, OURS, TRAINERS, run, stop_runs_when_stopped
 
 KEYS = ("set", "trainer")
 SCANS = 3
-MOST_OF_OTHERS = 0.1  # CPUs
 Row = dict[str, Any]
 
 
@@ -81,9 +80,7 @@ def _median(rows: Sequence[Row]) -> Row:
 
     Runs that had the CPUs to themselves count alone, if there are any.
     """
-    quiet = [
-        row for row in rows if row["status"] == "ok" and row["cpus_of_others"] < MOST_OF_OTHERS
-    ]
+    quiet = [row for row in rows if row["status"] == "ok" and not disturbed(row)]
     rows = quiet if quiet and rows[-1]["status"] == "ok" else rows
     worst = {"peak_mb": max, "gap": max, "converged": min}
     merged: Row = {"status": rows[-1]["status"], "repeats": len(rows)}

@@ -18,6 +18,7 @@ SUMMARISED = {
     "scikit-learn": "scikit-learn",
     "thundersvm": "ThunderSVM",
 }
+MOST_OF_OTHERS = 0.1  # CPUs; beside more a run is disturbed
 Row = dict[str, Any]
 Cells = dict[str, str]
 OfSet = dict[str, Row]  # the row of each trainer
@@ -29,9 +30,9 @@ thundersvm is faster that way, sklearnex sometimes. "nystroem" is Nystroem({LAND
 LinearSVC(same C), one against the rest; an approximation, it counts as a peer only where its
 accuracy is within {ACCURACY_LOSS} points of the best. A star: ours and the fastest peer come from
 different runs. Every run is a process of its own, and those of a set take turns; a trainer that
-took longer than a minute was not repeated. Runs beside which others used more than a tenth of a
-CPU count only where there are no better ones. A scan is one product of all rows, equal ones
-included, with all support vectors."""
+took longer than a minute was not repeated. A run beside which other processes used a tenth of a
+CPU or more counts only where there is no better one, and is then marked ~. A scan is one product
+of all rows, equal ones included, with all support vectors."""
 
 
 def document(rows: Iterable[Row], order: Sequence[str]) -> str:
@@ -174,8 +175,15 @@ def _as_accurate(accuracy: float | None, best: float | None) -> bool:
     return accuracy is not None and best is not None and accuracy >= best - ACCURACY_LOSS
 
 
+def disturbed(row: Row) -> bool:
+    """Whether other processes used the CPUs beside the runs, or nobody looked."""
+    return row.get("cpus_of_others", 1.0) >= MOST_OF_OTHERS
+
+
 def _number(row: Row, key: str) -> str:
-    return _shown(row[key]) if key in row else row["status"]
+    text = _shown(row[key]) if key in row else row["status"]
+    timed = key in row or text.startswith(">")
+    return text + "~" * (timed and disturbed(row))
 
 
 def _shown(value: float | None) -> str:
