@@ -100,9 +100,11 @@ class Progress:
             self._print_header(number)
         if len(self.tasks) > 1:
             with self._task("binary problem"):
-                yield lambda row: self._show(row) | self.glimpsed(number, row)
+                show = self._show
+                yield lambda row: row is not None and show(row) | self.glimpsed(number, row)
         else:
-            yield lambda row: self._show_as_task(row) | self.glimpsed(number, row)
+            show = self._show_as_task
+            yield lambda row: row is not None and show(row) | self.glimpsed(number, row)
 
     def glimpsed(self, number: int, row: TraceRow) -> bool:
         """Shows a line to the watcher, from any thread; whether to stop."""

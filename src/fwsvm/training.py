@@ -56,10 +56,10 @@ class Training:
         stop, cancelled = False, False
 
         def solve(place: int) -> Result:
-            def report(row: TraceRow) -> bool:
+            def report(row: TraceRow | None) -> bool:
                 if cancelled:
                     raise CancelledError
-                return self.watch.glimpsed(numbers[place], row) or stop
+                return stop or (row is not None and self.watch.glimpsed(numbers[place], row))
 
             seconds = clock.share(-(-(len(numbers) - place) // threads))
             return self.solve(numbers[place], 1, seconds, report)

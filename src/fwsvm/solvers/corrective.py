@@ -221,6 +221,7 @@ class _Run:
 
     def check_time(self) -> None:
         """Ends the run when its time is over, and the calls of the engine when it will be."""
+        self.report(None)
         if self.stopping.max_time is None:
             return
         left = self.stopping.max_time - (time.perf_counter() - self.began) - self.reserve

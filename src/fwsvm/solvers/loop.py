@@ -75,8 +75,8 @@ class TraceRow(NamedTuple):
     kernel_seconds: float = 0.0
 
 
-# Takes a line of the trace; true asks the run to stop.
-Report = Callable[[TraceRow], bool]
+# Takes a line of the trace, or None between lines; true asks the run to stop. It may also raise.
+Report = Callable[[TraceRow | None], bool]
 # Rows and weights to begin with.
 Start = Callable[[DualProblem, np.random.Generator], tuple[Ints, Floats]]
 
@@ -186,6 +186,7 @@ class _Run:
     def status(self, i: int, gradient_i: float) -> Status | None:
         """Why to end now, or None; in passing, the trace."""
         stopping, elapsed = self.stopping, time.perf_counter() - self.began
+        self.report(None)
         if self.iteration >= self.next_trace:
             self._trace(math.nan)
         if not math.isfinite(self.state.objective) or self.state.objective <= 0.0:
