@@ -46,14 +46,19 @@ class LowRank:
         self._face = wanted
         return self._inner
 
-    def combine(self, factor: Floats, values: Floats) -> Floats:
-        """F' v, for (some rows of) F."""
-        parts = self._in_chunks(len(factor), lambda some: factor[some].T @ values[some])
+    def combine(self, values: Floats, places: Ints) -> Floats:
+        """F' v, for v that is zero off these places."""
+        # Chunks of rows are gathered each time: a second F would take as much memory as the first.
+        factor = self.factor
+        parts = self._in_chunks(len(places), lambda some: factor[places[some]].T @ values[some])
         return np.asarray(sum(parts))
 
-    def spread(self, factor: Floats, values: Floats) -> Floats:
-        """F v."""
-        return np.concatenate(self._in_chunks(len(factor), lambda some: factor[some] @ values))
+    def spread(self, values: Floats, places: Ints) -> Floats:
+        """F v at these places."""
+        factor = self.factor
+        return np.concatenate(
+            self._in_chunks(len(places), lambda some: factor[places[some]] @ values)
+        )
 
     def _gram(self, rows: np.ndarray) -> Floats:
         places = np.flatnonzero(rows)
@@ -128,17 +133,17 @@ def predicted_margins(low_rank: LowRank) -> Floats:
 
     Newton's method in as many variables as F has columns.
     """
-    core, factor = low_rank.core, low_rank.factor
-    margins, of_w = core.margins, low_rank.combine(factor, core.coefficients)  # V'w = F'b
+    core, everywhere = low_rank.core, np.arange(len(low_rank.core))
+    margins, of_w = core.margins, low_rank.combine(core.coefficients, everywhere)  # V'w = F'b
     moved = np.zeros_like(of_w)
     for _ in range(MOST_PREDICTIONS):
         inside = margins < 1.0
         face = np.flatnonzero(inside)
-        pull = low_rank.combine(factor[face], (1.0 - margins[face]) / core.ridge[face])
+        pull = low_rank.combine((1.0 - margins[face]) / core.ridge[face], face)
         downhill = pull - of_w - moved
         newton = scipy.linalg.cho_factor(low_rank.inner(face), lower=True, check_finite=False)
         change = scipy.linalg.cho_solve(newton, downhill, check_finite=False)
-        of_margins = low_rank.spread(factor, change)
+        of_margins = low_rank.spread(change, everywhere)
         linear = float((of_w + moved) @ change)
         step = best_step(linear, float(change @ change), margins, of_margins, core.ridge)
         margins = margins + step * of_margins

@@ -25,7 +25,7 @@ from .line_search import best_step
 from .low_rank import LowRank, predicted_margins
 from .preconditioner import SMALL_FACE, Apply, exact_inverse, is_affordable, low_rank_inverse
 
-MOST_RANK, LEAST_RANK = 300, 20  # of the preconditioner
+USUAL_RANK, LEAST_RANK, MOST_RANK = 300, 20, 1200  # of the preconditioner
 # The linear solves are accurate to this part of the tolerance, or of a part of the gap that is
 # left. Looser ones give directions along which P does not fall (docs/log.md).
 ACCURACY = 0.1
@@ -35,8 +35,7 @@ FAR_GAP = 0.001  # above it faces are predicted, until the step to one is not lo
 LONG_STEP = 0.3
 MOST_STEPS = 50
 MOST_PRODUCTS = 500  # of a linear solve
-# A solve of more products than these, or this part of its rows, is done by an exact factor.
-PATIENCE, PATIENCE_PER_ROW = 100, 0.1
+PATIENCE = 60  # products of a linear solve, after which a better preconditioner is looked for
 
 
 @dataclass
@@ -114,7 +113,7 @@ class Newton:
         solution, products = np.zeros(len(face)), np.zeros(len(face))
         z = precondition(residual)
         direction, rz = z, float(residual @ z)
-        patience = max(PATIENCE, int(PATIENCE_PER_ROW * len(face)))
+        patience = PATIENCE
         for count in range(MOST_PRODUCTS):
             if max(rz, float((residual**2 / ridge).sum())) <= 2.0 * goal:
                 break
@@ -128,9 +127,10 @@ class Newton:
             solution += length * direction
             products += length * q_direction
             residual = residual - length * m_direction
-            if count == patience and not self._is_exact and is_affordable(core, face):
-                self._is_exact, rz, direction = True, math.inf, np.zeros(len(face))
-                precondition = exact_inverse(core, face)
+            if count == patience:
+                patience *= 2
+                if better := self._better_preconditioner(face):
+                    precondition, rz, direction = better, math.inf, np.zeros(len(face))
             z = precondition(residual)
             rz, before = float(residual @ z), rz
             direction = z + rz / before * direction
@@ -141,11 +141,26 @@ class Newton:
             return exact_inverse(self.core, face)
         return low_rank_inverse(self._low_rank_for(len(face)), face)
 
+    def _better_preconditioner(self, face: Ints) -> Apply | None:
+        """An exact one, or one of twice the rank, if the budget allows."""
+        if self._low_rank is None or self._is_exact:
+            return None
+        if is_affordable(self.core, face):
+            self._is_exact = True
+            return exact_inverse(self.core, face)
+        rank = self._low_rank.factor.shape[1]
+        if self._affordable_rank(2 * rank) < 1.2 * rank:
+            return None
+        self._low_rank = LowRank(self.core, self._affordable_rank(2 * rank), self.rng)
+        return low_rank_inverse(self._low_rank, face)
+
+    def _affordable_rank(self, wanted: int) -> int:
+        affordable = self.core.problem.cache_bytes // (8 * len(self.core))
+        return min(wanted, MOST_RANK, max(LEAST_RANK, affordable))
+
     def _low_rank_for(self, size: int) -> LowRank:
         """That of the whole core set; its rank is chosen for the first face that asks."""
         if self._low_rank is None:
-            # F and the part of it on a face stay within the budget.
-            affordable = self.core.problem.cache_bytes // (2 * 8 * len(self.core))
-            rank = min(MOST_RANK, size // 4, max(LEAST_RANK, affordable))
+            rank = self._affordable_rank(min(USUAL_RANK, size // 4))
             self._low_rank = LowRank(self.core, rank, self.rng)
         return self._low_rank

@@ -45,12 +45,12 @@ def exact_inverse(core: CoreSet, face: Ints) -> Apply:
 def low_rank_inverse(low_rank: LowRank, face: Ints) -> Apply:
     """By the inverse of F F' + D on a face, as small as F has columns."""
     inner = scipy.linalg.cho_factor(low_rank.inner(face), lower=True, check_finite=False)
-    factor, ridge = low_rank.factor[face], low_rank.core.ridge[face]
+    ridge = low_rank.core.ridge[face]
 
     def apply(residual: Floats) -> Floats:
         scaled = residual / ridge
-        inside = low_rank.combine(factor, scaled)
+        inside = low_rank.combine(scaled, face)
         solved = scipy.linalg.cho_solve(inner, inside, check_finite=False)
-        return np.asarray(scaled - low_rank.spread(factor, solved) / ridge)
+        return np.asarray(scaled - low_rank.spread(solved, face) / ridge)
 
     return apply
