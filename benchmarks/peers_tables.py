@@ -47,7 +47,7 @@ def document(rows: Iterable[Row], order: Sequence[str]) -> str:
         "fwsvm alone": own_cells,
     }
     details = [_part(t, cells, sets) for t, cells in parts.items()]
-    return "\n\n".join([summary(rows, order), *details, NOTES])
+    return "\n\n".join(filter(None, [summary(rows, order), *details, NOTES]))
 
 
 def summary(rows: Iterable[Row], order: Sequence[str]) -> str:
@@ -70,7 +70,7 @@ def summary(rows: Iterable[Row], order: Sequence[str]) -> str:
             }
             | {"ours / fastest": fit_cells(problem_of(name), of_set)["ours / fastest"]}
         )
-    return table(lines)
+    return table(lines) if lines else ""
 
 
 def _place(order: Sequence[str], name: str) -> tuple[int, str]:
