@@ -1,5 +1,7 @@
 """The kernel matrix of a core set as it grows and shrinks, and the values of its point."""
 
+import weakref
+
 import numpy as np
 import pytest
 from core_sets import a_problem, core_of, dual_of, primal_of, q_of
@@ -86,6 +88,53 @@ def test_cheap_kernels_of_many_rows_are_not_stored_costly_ones_are():
     assert not cheap.is_stored
     assert costly.is_stored
     assert wide.is_stored
+
+
+@pytest.mark.parametrize("n_calls", [0, 1, 2])
+@pytest.mark.parametrize("drops", [False, True])
+def test_a_change_that_is_not_finished_leaves_the_rows_as_they_were(n_calls, drops):
+    calls_left = [1000]
+
+    def kernel(A, B):
+        calls_left[0] -= 1
+        if calls_left[0] < 0:
+            raise TimeoutError
+        return A @ B.T
+
+    problem = a_problem(120, CallableKernel(kernel), n_jobs=1)
+    matrix = KernelMatrix(problem, np.float64)
+    matrix.change(np.zeros(0, dtype=bool), np.arange(60))
+    calls_left[0] = n_calls
+    keep = np.arange(60) % 2 == 0 if drops else np.ones(60, dtype=bool)
+    try:
+        matrix.change(keep, np.arange(60, 120))
+    except TimeoutError:
+        np.testing.assert_array_equal(matrix.rows, np.arange(60))
+    else:
+        assert n_calls == 2
+    calls_left[0] = 100
+    X = problem.rows.to_array()
+    check_products(matrix, X @ X.T, np.random.default_rng(0))
+    matrix.change(np.ones(len(matrix.rows), dtype=bool), np.zeros(0, dtype=np.int64))
+    check_products(matrix, X @ X.T, np.random.default_rng(0))
+
+
+def test_two_matrices_are_not_held_at_a_time():
+    problem = a_problem(2000, cache_bytes=4 * 1500**2)
+    problem.kernel = CallableKernel(lambda A, B: A @ B.T)  # costly: stored
+    matrix = KernelMatrix(problem, np.float32)
+    matrix.change(np.zeros(0, dtype=bool), np.arange(1200))
+    held = []
+
+    def kernel(A, B):
+        held.append(old() is not None)
+        return A @ B.T
+
+    problem.kernel, old = CallableKernel(kernel), weakref.ref(matrix.stored.base)
+    matrix.change(np.arange(1200) % 3 > 0, np.arange(1200, 1900))
+    assert matrix.is_stored
+    assert held
+    assert not any(held)
 
 
 def test_growing_row_by_row_moves_the_matrix_seldom():

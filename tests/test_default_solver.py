@@ -205,7 +205,7 @@ def check_difficult(X, y, C, gamma, dtype, kernel="rbf", tol=1e-3):
 @pytest.mark.parametrize("gamma", [1e-9, 0.3, 1e9])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_difficult_families(name, gamma, C, in_small):
-    X, y = family(name, 400, np.random.default_rng(0))
+    X, y = family(name, 250, np.random.default_rng(0))
     model = check_difficult(X, y, C, gamma, np.float32 if name == "plain" else np.float64)
     assert model.converged_, (model.status_, model.gap_)
 
@@ -229,7 +229,7 @@ def test_any_difficult_problem_ends_with_a_true_gap(name, n, log_c, log_gamma, k
 @pytest.mark.parametrize("C", [1e-3, 1.0, pytest.param(1e5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["plain", "duplicates", "nearly equal", "contradictory"])
 def test_thousands_of_difficult_rows(name, C, dtype):
-    X, y = family(name, 4000, np.random.default_rng(1))
+    X, y = family(name, 2500, np.random.default_rng(1))
     model = check_difficult(X, y, C, 0.3, dtype)
     assert model.converged_, (model.status_, model.gap_)
 

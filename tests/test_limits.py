@@ -16,13 +16,13 @@ from fwsvm import SVC
 posix = pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
 
 
-@pytest.mark.parametrize("part", [1e-6, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95])
+@pytest.mark.parametrize("part", [1e-6, 0.05, 0.25, 0.5, 0.9])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_end_of_time_leaves_a_model_with_a_true_gap(part, dtype, whole_time):
     X, y, K, seconds = whole_time[dtype]
     limit = part * seconds
     began = time.perf_counter()
-    model = SVC(C=100.0, gamma=0.2, tol=1e-6, random_state=0, max_time=limit)
+    model = SVC(C=20.0, gamma=0.2, tol=1e-6, random_state=0, max_time=limit)
     try:
         with pytest.warns(ConvergenceWarning, match="max_time was reached"):
             model.fit(X, y)
@@ -33,7 +33,7 @@ def test_the_end_of_time_leaves_a_model_with_a_true_gap(part, dtype, whole_time)
     coefficients = np.zeros(len(y))
     coefficients[model.support_] = model.dual_coef_[0]
     signs = np.where(y == 1, 1.0, -1.0)
-    gap = recomputed_gap(K, signs, 100.0, coefficients, model.intercept_[0])
+    gap = recomputed_gap(K, signs, 20.0, coefficients, model.intercept_[0])
     assert model.gap_[0] == pytest.approx(gap, abs=1e-9)
     assert 0 <= gap <= 1
     assert np.isfinite(model.decision_function(X[:10])).all()
@@ -47,7 +47,7 @@ def whole_time():
         X, y = make_data(4000, n_features=6)
         X = X.astype(dtype)
         began = time.perf_counter()
-        SVC(C=100.0, gamma=0.2, tol=1e-6, random_state=0).fit(X, y)
+        SVC(C=20.0, gamma=0.2, tol=1e-6, random_state=0).fit(X, y)
         found[dtype] = X, y, rbf(X, X, 0.2), time.perf_counter() - began
     return found
 
@@ -111,9 +111,9 @@ def delays(n, n_classes, options, moments):
 @posix
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_ends_a_fit_at_any_moment(n_jobs):
-    moments = np.random.default_rng(n_jobs).uniform(0.0, 3.0, 4).round(3)
+    moments = np.random.default_rng(n_jobs).uniform(0.0, 2.5, 3).round(3)
     found = delays(200_000, 2, f"n_jobs={n_jobs}", [float(m) for m in moments])
-    assert len(found) == 4
+    assert len(found) == 3
     assert max(found) < 0.5
 
 

@@ -108,11 +108,11 @@ rng = np.random.default_rng(0)
 centres = rng.standard_normal((20, 2))
 y = np.arange(2000) % 20
 model = SVC().fit(centres[y] + 0.1 * rng.standard_normal((2000, 2)), y)
-X = rng.standard_normal((400_000, 2))  # 190 decision values of each would be 600 MB
+X = rng.standard_normal((200_000, 2))  # 190 decision values of each would be 300 MB
 model.predict(X[:1000])
 forget_peak()
 before = megabytes("VmRSS")
 model.predict(X)
 print(megabytes("VmHWM") - before)
 """
-    assert float(run_python(MEMORY + code)) < 250
+    assert float(run_python(MEMORY + code)) < 150

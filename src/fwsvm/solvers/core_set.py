@@ -27,8 +27,7 @@ SMALL = 1500
 # Multiply-adds of a kernel value from which on reading it is faster than computing it anew
 # (benchmarks/stored_or_computed.py).
 COSTLY_VALUE = 150
-
-
+ROWS_COPIED = 512  # at a time
 # If this part of the rows stays, the others do as well where the matrix is stored.
 WORTH_KEEPING = 0.7
 
@@ -47,8 +46,8 @@ class KernelMatrix:
         self.problem = problem
         self.dtype = np.dtype(dtype)
         self.rows: Ints = np.empty(0, dtype=np.int64)
-        self.stored: NDArray[Any] | None = np.empty((0, 0), dtype=self.dtype)
-        self._space = self.stored  # what it is a corner of, with room to grow
+        self._space = self._no_space()  # what the stored matrix is a corner of, with room to grow
+        self.stored: NDArray[Any] | None = self._space
 
     @property
     def is_stored(self) -> bool:
@@ -57,10 +56,14 @@ class KernelMatrix:
     def change(self, keep: Mask, added: Ints) -> None:
         """Keeps some of the rows, and appends others."""
         rows = np.concatenate([self.rows[keep], added])
-        if self._worth_storing(len(rows)):
-            self.stored = self._grown(keep, rows)
-        else:
-            self.stored, self._space = None, np.empty((0, 0), dtype=self.dtype)
+        n_kept = len(rows) - len(added) if self.is_stored else 0
+        is_stored = self._worth_storing(len(rows))
+        space = self._space_with_kept(keep, n_kept, len(rows)) if is_stored else self._no_space()
+        # There is not memory for the old matrix and the new one. If the time is over before the
+        # new one is complete, none is stored, and the rows are still the old ones.
+        self.stored, self._space = None, space
+        if is_stored:
+            self.stored = self._completed(rows, n_kept)
         self.rows = rows
 
     def multiply(self, coefficients: Floats, among: Ints) -> Floats:
@@ -98,16 +101,24 @@ class KernelMatrix:
             return False
         return n <= SMALL or problem.kernel.work_of_a_value(problem.rows) >= COSTLY_VALUE
 
-    def _grown(self, keep: Mask, rows: Ints) -> NDArray[Any]:
-        """The matrix of these rows, the first of which are those kept of the matrix at hand."""
+    def _space_with_kept(self, keep: Mask, n_kept: int, n: int) -> NDArray[Any]:
+        """Room for n rows, the first of which are those kept of the matrix at hand."""
+        if n <= len(self._space) and n_kept == len(keep):
+            return self._space
+        space = np.empty(2 * [self._capacity(n)], dtype=self.dtype)
+        if self.stored is not None:
+            kept = np.flatnonzero(keep)
+            for i in range(0, n_kept, ROWS_COPIED):
+                some = slice(i, i + ROWS_COPIED)
+                space[:n_kept][some, :n_kept] = self.stored[np.ix_(kept[some], kept)]
+        return space
+
+    def _no_space(self) -> NDArray[Any]:
+        return np.empty((0, 0), dtype=self.dtype)
+
+    def _completed(self, rows: Ints, n_kept: int) -> NDArray[Any]:
+        """The matrix of these rows, of which the first are there."""
         n = len(rows)
-        n_kept = 0 if self.stored is None else int(np.count_nonzero(keep))
-        if n > len(self._space) or n_kept < len(keep):
-            space = np.empty(2 * [self._capacity(n)], dtype=self.dtype)
-            if self.stored is not None:
-                kept = slice(None) if n_kept == len(keep) else np.ix_(keep, keep)
-                space[:n_kept, :n_kept] = self.stored[kept]
-            self._space = space
         stored = self._space[:n, :n]
         if n > n_kept:
             self._block(rows[n_kept:], rows[:n_kept], out=stored[n_kept:, :n_kept])
