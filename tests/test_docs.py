@@ -64,9 +64,16 @@ def test_make_commands_of_the_documents_exist():
         assert set(re.findall(r"make ([a-z][a-z-]+)\b(?=`|\s+#)", page.read_text())) <= targets
 
 
-def test_the_table_of_the_readme_is_the_measured_one(monkeypatch):
+def test_the_tables_of_the_readme_are_the_measured_ones(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    from peers_tables import summary
+    from problems import PROBLEMS
     from runner import RESULTS, table
 
-    rows = json.loads((RESULTS / "kernel_engine.json").read_text())["rows"]
-    assert table(rows) in (ROOT / "README.md").read_text()
+    readme = (ROOT / "README.md").read_text()
+    engine, peers = (
+        json.loads((RESULTS / f"{name}.json").read_text())["rows"]
+        for name in ("kernel_engine", "peers")
+    )
+    assert table(engine) in readme
+    assert summary(peers, list(PROBLEMS)) in readme

@@ -28,6 +28,8 @@ SMALL = 1500
 # (benchmarks/stored_or_computed.py).
 COSTLY_VALUE = 150
 ROWS_COPIED = 512  # at a time
+# A small stored matrix is made for so many times its rows.
+ROOM_TO_GROW = 1.2
 # If this part of the rows stays, the others do as well where the matrix is stored.
 WORTH_KEEPING = 0.7
 
@@ -127,9 +129,10 @@ class KernelMatrix:
         return stored
 
     def _capacity(self, n: int) -> int:
-        """Rows to make room for: memory that is not touched costs nothing."""
+        """Rows to make room for: small matrices grow often, large ones would take the memory."""
+        room = int(ROOM_TO_GROW * n) if n <= SMALL else n
         most = math.isqrt(self.problem.cache_bytes // self.dtype.itemsize)
-        return max(n, min(2 * n, most, self.problem.size))
+        return max(n, min(room, most, self.problem.size))
 
     def _block(self, rows: Ints, others: Ints | None, out: Any = None) -> NDArray[Any]:
         problem = self.problem
