@@ -29,7 +29,7 @@ SMALL = 1500
 COSTLY_VALUE = 150
 ROWS_COPIED = 512  # at a time
 # A small stored matrix is made for so many times its rows.
-ROOM_TO_GROW = 1.2
+ROOM_TO_GROW = 2.0
 # If this part of the rows stays, the others do as well where the matrix is stored.
 WORTH_KEEPING = 0.7
 
