@@ -1,10 +1,15 @@
 import lzma
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_svmlight_file
+
+# A shell ignores Ctrl-C for what it runs in the background, and so would every process of a test.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 FEATURES = {"w": 300, "a": 123, "usps": 256, "reuters": 8315, "pendigits": 16}
 
