@@ -62,7 +62,8 @@ def check_gap(model, K, y, C, rounding=0.0):
     dual_coef = model.dual_coef_
     dual_coef = dual_coef.toarray() if scipy.sparse.issparse(dual_coef) else dual_coef
     coefficients[model.support_] = dual_coef[0]
-    assert model.intercept_[0] == pytest.approx(coefficients.sum(), rel=1e-9, abs=1e-12)
+    size = np.abs(coefficients).sum()  # what is summed may nearly cancel
+    assert model.intercept_[0] == pytest.approx(coefficients.sum(), abs=1e-12 * size)
     signs = np.where(y == model.classes_[1], 1.0, -1.0)
     gap = recomputed_gap(K, signs, C, coefficients, model.intercept_[0])
     assert model.gap_[0] == pytest.approx(gap, abs=1e-9 + rounding)
@@ -195,7 +196,7 @@ def check_difficult(X, y, C, gamma, dtype, kernel="rbf", tol=1e-3):
     K = rbf(X, X, gamma) if kernel == "rbf" else linear(X, X)
     # A sum of terms t has the rounding error eps sum |t|.
     size = np.abs(K).max() + 1
-    slack = size * 1e-14 * C * np.abs(model.dual_coef_).sum()
+    slack = size * 1e-14 * (2 + C) * np.abs(model.dual_coef_).sum()
     check_gap(model, K, y, C, rounding=slack)
     assert np.isfinite(model.decision_function(X)).all()
     return model
@@ -208,6 +209,31 @@ def test_difficult_families(name, gamma, C, in_small):
     X, y = family(name, 250, np.random.default_rng(0))
     model = check_difficult(X, y, C, gamma, np.float32 if name == "plain" else np.float64)
     assert model.converged_, (model.status_, model.gap_)
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "log_c", "seed"),
+    [
+        ("large", 876, 1.1, 362927),
+        ("large", 102, 3.9, 154715),
+        ("far away", 752, 5.2, 772031),
+        ("large", 483, 1.3111612059744484, 69910),
+    ],
+)
+def test_roundings_of_large_values_are_not_blamed_on_the_kernel(name, n, log_c, seed):
+    # K is 10^9 to 10^13 and has rank 5: what is left of Kt is lost beside it
+    X, y = family(name, n, np.random.default_rng(seed))
+    model = fit(X, y, C=10.0**log_c, kernel="linear", quiet=True, max_time=MOST_SECONDS)
+    assert model.status_[0] in ("converged", "stalled")
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize(("n", "log_c", "log_gamma"), [(702, 5.91, 4.85), (864, 5.7, 5.0)])
+def test_a_hard_problem_that_can_be_solved_is_solved(n, log_c, log_gamma):
+    # narrow bumps on a line, C = 10^6: Newton's method takes many short steps
+    X, y = family("constant features", n, np.random.default_rng(n))
+    model = check_difficult(X, y, 10.0**log_c, 10.0**log_gamma, np.float64)
+    assert model.converged_
 
 
 @settings(deadline=None, max_examples=60)

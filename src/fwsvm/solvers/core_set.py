@@ -273,9 +273,9 @@ class CoreSet:
         return self.values()[1]
 
     def gap(self) -> float:
-        """(P - D) / P on the core set."""
+        """(P - D) / P on the core set; 1 where roundings are all that is left of P."""
         primal, dual = self.values()
-        return 1.0 - dual / primal
+        return 1.0 - dual / primal if primal > 0 else 1.0
 
     def primal_after(self, change: Floats, change_of_margins: Floats, step: float) -> float:
         """P(b + t d)."""

@@ -42,6 +42,7 @@ GROWTH = 2
 NEARBY = 0.1  # rows whose margin is above 1 by less stay in the core set or enter it
 LEVEL_TOLERANCE = 0.01  # of the gap, before all rows have been seen
 STEPS_PER_ROW = 30  # coordinate steps before Newton's method takes over
+SOME = 1000  # times the smallest rounding may be one
 # A gap below it needs kernel values in double precision from the start.
 FLOAT_TOLERANCE = 2e-5
 
@@ -136,8 +137,7 @@ class _Run:
             tolerance = max(target, min(LEVEL_TOLERANCE, 0.1 * outside))
             reached = self._solve(tolerance)
             slack = self._take_in(self.scan.may_have_slack(self.core))
-            outside = 0.5 * slack / self.core.primal()
-            gap = self._gap(slack)
+            gap, outside = self._gap(slack)
             self._trace(gap)
             if gap <= tol:
                 self.certificate = self._certificate()
@@ -189,7 +189,7 @@ class _Run:
             return self._descend(tolerance) or self._newton().converge(tolerance)
         except IndefiniteKernelError:
             if core.matrix.dtype == np.float64:
-                raise EndedError(Status.indefinite) from None
+                raise EndedError(self._reason_of_indefiniteness()) from None
         finally:
             core.scale()
             change, of_margins = core.coefficients - before[0], core.margins - before[1]
@@ -197,6 +197,13 @@ class _Run:
             self.solve_seconds += time.perf_counter() - began
         self.core = core.with_precision(np.float64)  # it may have been roundings
         return self._solve(tolerance)
+
+    def _reason_of_indefiniteness(self) -> Status:
+        """Roundings add up to some n k eps, and no eigenvalue of Kt is below the ridge."""
+        core = self.core
+        largest = float(np.abs(self.problem.diagonal[core.rows]).max())
+        roundings = SOME * len(core) * largest * float(np.finfo(np.float64).eps)
+        return Status.stalled if roundings > core.ridge.min() else Status.indefinite
 
     def _descend(self, tolerance: float) -> bool:
         core = self.core
@@ -229,10 +236,12 @@ class _Run:
             raise EndedError(Status.max_time)
         _native.set_deadline(left)
 
-    def _gap(self, slack_outside: float) -> float:
-        """On the rows seen: the core set and what the others add to P."""
-        core = self.core
-        return 1.0 - core.dual() / (core.primal() + 0.5 * slack_outside)
+    def _gap(self, slack_outside: float) -> tuple[float, float]:
+        """On the rows seen, and what those that were not in the core set add to P, as a part."""
+        primal, dual = self.core.values()
+        if primal <= 0:  # roundings
+            return 1.0, 1.0
+        return 1.0 - dual / (primal + 0.5 * slack_outside), 0.5 * slack_outside / primal
 
     def _trace(self, gap: float) -> bool:
         """A line of the trace; whether to stop."""
