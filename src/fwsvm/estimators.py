@@ -397,7 +397,7 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         some = max(1, DECISIONS_AT_ONCE // len(self._machine.intercept))
         winners = [np.empty(0, dtype=np.int64)]
         for begin in range(0, len(rows), some):
-            part = rows if len(rows) <= some else rows.take(np.arange(len(rows))[begin:][:some])
+            part = rows.take(np.arange(begin, min(begin + some, len(rows))))
             decisions = self._machine.decisions(part, self.n_jobs)
             winners.append(
                 multiclass.winner(decisions, self.multiclass, len(self.classes_), self.break_ties)

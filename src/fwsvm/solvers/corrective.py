@@ -12,8 +12,8 @@ Frank-Wolfe with many vertices at a time, fully corrective:
     until the gap on all rows is within tol
 
 Equal rows count as one with the sum of their C. Kernel work is about rows x support vectors, times
-a small factor. `core_set` is the point and its
-steps' view of the problem, `coordinate` and `newton` solve, `scan` looks at the other rows.
+a small factor. `core_set` is the point and its steps' view of the problem, `coordinate` and
+`newton` solve, `scan` looks at the other rows.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ GROWTH = 2
 NEARBY = 0.1  # rows whose margin is above 1 by less stay in the core set or enter it
 LEVEL_TOLERANCE = 0.01  # of the gap, before all rows have been seen
 STEPS_PER_ROW = 30  # coordinate steps before Newton's method takes over
-SOME = 1000  # times the smallest rounding may be one
+# A sum of n roundings is taken for no larger than so many n times the precision.
+ROUNDINGS_PER_ROW = 1000
 # A gap below it needs kernel values in double precision from the start.
 FLOAT_TOLERANCE = 2e-5
 
@@ -202,7 +203,7 @@ class _Run:
         """Roundings add up to some n k eps, and no eigenvalue of Kt is below the ridge."""
         core = self.core
         largest = float(np.abs(self.problem.diagonal[core.rows]).max())
-        roundings = SOME * len(core) * largest * float(np.finfo(np.float64).eps)
+        roundings = ROUNDINGS_PER_ROW * len(core) * largest * float(np.finfo(np.float64).eps)
         return Status.stalled if roundings > core.ridge.min() else Status.indefinite
 
     def _descend(self, tolerance: float) -> bool:
