@@ -131,12 +131,12 @@ class Machine:
 
 def votes(decisions: Floats, n_classes: int) -> NDArray[Any]:
     """How many pairs each class wins; a draw goes to the second class, as in LIBSVM."""
-    first, second = np.array(pairs(n_classes)).T
-    classes = np.arange(n_classes)
-    wins_of_second = (second[:, None] == classes).astype(np.float32)
-    gains = (first[:, None] == classes).astype(np.float32) - wins_of_second
-    count: NDArray[Any] = (decisions > 0).astype(np.float32) @ gains + wins_of_second.sum(axis=0)
-    return count
+    count = np.zeros((n_classes, len(decisions)), dtype=np.int32)
+    for (first, second), values in zip(pairs(n_classes), decisions.T, strict=True):
+        wins = values > 0
+        count[first] += wins
+        count[second] += ~wins
+    return count.T
 
 
 def graph_winner(decisions: Floats, n_classes: int) -> NDArray[np.int64]:
