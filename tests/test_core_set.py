@@ -1,7 +1,5 @@
 """The kernel matrix of a core set as it grows and shrinks, and the values of its point."""
 
-import weakref
-
 import numpy as np
 import pytest
 from core_sets import a_problem, core_of, dual_of, primal_of, q_of
@@ -119,33 +117,21 @@ def test_a_change_that_is_not_finished_leaves_the_rows_as_they_were(n_calls, dro
     check_products(matrix, X @ X.T, np.random.default_rng(0))
 
 
-def test_two_matrices_are_not_held_at_a_time():
-    problem = a_problem(2000, cache_bytes=4 * 1500**2)
-    problem.kernel = CallableKernel(lambda A, B: A @ B.T)  # costly: stored
-    matrix = KernelMatrix(problem, np.float32)
-    matrix.change(np.zeros(0, dtype=bool), np.arange(1200))
-    held = []
-
-    def kernel(A, B):
-        held.append(old() is not None)
-        return A @ B.T
-
-    problem.kernel, old = CallableKernel(kernel), weakref.ref(matrix.stored.base)
-    matrix.change(np.arange(1200) % 3 > 0, np.arange(1200, 1900))
-    assert matrix.is_stored
-    assert held
-    assert not any(held)
-
-
-def test_growing_row_by_row_moves_the_matrix_seldom():
-    problem = a_problem(400)
-    matrix, spaces = KernelMatrix(problem, np.float32), []
-    for i in range(400):
-        matrix.change(np.ones(i, dtype=bool), np.array([i]))
-        if not spaces or matrix.stored.base is not spaces[-1]:
-            spaces.append(matrix.stored.base)
-    assert len(spaces) <= 50
-    check_products(matrix, naive_kernel(problem, np.float32), np.random.default_rng(0))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_matrix_grows_and_shrinks_in_its_own_memory(dtype):
+    problem = a_problem(1500)
+    matrix, rng = KernelMatrix(problem, dtype), np.random.default_rng(0)
+    K, unused = naive_kernel(problem, dtype), rng.permutation(1500)
+    places = set()
+    for part, added in [(0, 300), (0.5, 700), (1, 100), (0.1, 20), (1, 5), (0.9, 300), (0, 10)]:
+        keep = rng.random(len(matrix.rows)) < part
+        gone = matrix.rows[~keep]
+        matrix.change(keep, unused[:added])
+        unused = np.append(unused[added:], gone)
+        places.add(matrix.stored.__array_interface__["data"][0])
+        check_products(matrix, K, rng)
+        np.testing.assert_array_equal(matrix.stored, K[np.ix_(matrix.rows, matrix.rows)])
+    assert len(places) == 1
 
 
 # --------------------------------------------------------------------------------------- the values

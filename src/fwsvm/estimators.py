@@ -246,7 +246,7 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         self : SVC
         """
-        began = time.perf_counter()
+        began, clock = time.perf_counter(), progress.Clock(self.max_time)
         self._validate_params()
         parameters.check_combination(self)
         before = WarmStart.of(self) if self.warm_start else None
@@ -257,7 +257,7 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         tasks = multiclass.tasks_of(self.multiclass, data.labels, len(self.classes_))
         watch = progress.Progress(self, tasks, X, y, sample_weight)
         solve = self._solve_function(data, tasks, before)
-        results = Training(tasks, solve, self.n_jobs, self.max_time, watch).run()
+        results = Training(tasks, solve, self.n_jobs, clock, watch).run()
         self._set_model(data, Layout.of_results(data.labels, tasks, results, len(self.classes_)))
         self._set_outcome(results)
         self.fit_time_ = time.perf_counter() - began

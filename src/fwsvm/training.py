@@ -29,27 +29,26 @@ class Training:
     tasks: list[BinaryTask]
     solve: Solve
     n_jobs: int | None
-    max_time: float | None
+    clock: Clock
     watch: Progress
 
     def run(self) -> list[Result]:
         """The results in the order of the tasks; they do not depend on the number of threads."""
         threads = thread_count(self.n_jobs)
-        clock = Clock(self.max_time)
         small = [i for i, t in enumerate(self.tasks) if len(t.rows) <= MOST_ROWS_SIDE_BY_SIDE]
         if threads == 1 or len(small) < 2 or self.watch.watches_closely:
             small = []
         results: dict[int, Result] = {}
         with single_threaded_blas():
             for number in sorted(set(range(len(self.tasks))) - set(small)):
-                seconds = clock.share(len(self.tasks) - len(results))
+                seconds = self.clock.share(len(self.tasks) - len(results))
                 with self.watch.binary_problem(number) as report:
                     results[number] = self.solve(number, self.n_jobs, seconds, report)
-            self._run_side_by_side(small, threads, clock, results)
+            self._run_side_by_side(small, threads, results)
         return [results[i] for i in range(len(self.tasks))]
 
     def _run_side_by_side(
-        self, numbers: list[int], threads: int, clock: Clock, results: dict[int, Result]
+        self, numbers: list[int], threads: int, results: dict[int, Result]
     ) -> None:
         """One thread for each problem, the largest first."""
         numbers = sorted(numbers, key=lambda i: -len(self.tasks[i].rows))
@@ -61,7 +60,7 @@ class Training:
                     raise CancelledError
                 return stop or (row is not None and self.watch.glimpsed(numbers[place], row))
 
-            seconds = clock.share(-(-(len(numbers) - place) // threads))
+            seconds = self.clock.share(-(-(len(numbers) - place) // threads))
             return self.solve(numbers[place], 1, seconds, report)
 
         executor = ThreadPoolExecutor(threads)

@@ -11,7 +11,6 @@ best for it. Newton's method leaves some coefficients slightly negative, so D is
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -28,8 +27,6 @@ SMALL = 1500
 # (benchmarks/stored_or_computed.py).
 COSTLY_VALUE = 150
 ROWS_COPIED = 512  # at a time
-# A small stored matrix is made for so many times its rows.
-ROOM_TO_GROW = 2.0
 # If this part of the rows stays, the others do as well where the matrix is stored.
 WORTH_KEEPING = 0.7
 
@@ -48,8 +45,10 @@ class KernelMatrix:
         self.problem = problem
         self.dtype = np.dtype(dtype)
         self.rows: Ints = np.empty(0, dtype=np.int64)
-        self._space = self._no_space()  # what the stored matrix is a corner of, with room to grow
-        self.stored: NDArray[Any] | None = self._space
+        self.stored: NDArray[Any] | None = np.empty((0, 0), dtype=self.dtype)
+        # Room for the largest matrix that may be stored, made once: a system gives memory when it
+        # is first written to. The matrix grows and shrinks at its beginning.
+        self._space: NDArray[Any] | None = None
 
     @property
     def is_stored(self) -> bool:
@@ -58,15 +57,19 @@ class KernelMatrix:
     def change(self, keep: Mask, added: Ints) -> None:
         """Keeps some of the rows, and appends others."""
         rows = np.concatenate([self.rows[keep], added])
-        n_kept = len(rows) - len(added) if self.is_stored else 0
-        is_stored = self._worth_storing(len(rows))
-        space = self._space_with_kept(keep, n_kept, len(rows)) if is_stored else self._no_space()
-        # There is not memory for the old matrix and the new one. If the time is over before the
-        # new one is complete, none is stored, and the rows are still the old ones.
-        self.stored, self._space = None, space
-        if is_stored:
-            self.stored = self._completed(rows, n_kept)
+        old, self.stored = self.stored, None
+        # If the time is over before the new matrix is complete, none is stored, and the rows are
+        # still the old ones.
+        if self._worth_storing(len(rows)):
+            kept = np.flatnonzero(keep) if old is not None else np.empty(0, dtype=np.int64)
+            self.stored = self._completed(self._moved(old, kept, len(rows)), rows, len(kept))
+        else:
+            self._space = None
         self.rows = rows
+
+    def forget(self) -> None:
+        """Stores nothing any more."""
+        self.stored = self._space = None
 
     def multiply(self, coefficients: Floats, among: Ints) -> Floats:
         """K c on the rows at the places ``among``, for coefficients of just these."""
@@ -103,36 +106,30 @@ class KernelMatrix:
             return False
         return n <= SMALL or problem.kernel.work_of_a_value(problem.rows) >= COSTLY_VALUE
 
-    def _space_with_kept(self, keep: Mask, n_kept: int, n: int) -> NDArray[Any]:
-        """Room for n rows, the first of which are those kept of the matrix at hand."""
-        if n <= len(self._space) and n_kept == len(keep):
-            return self._space
-        space = np.empty(2 * [self._capacity(n)], dtype=self.dtype)
-        if self.stored is not None:
-            kept = np.flatnonzero(keep)
-            for i in range(0, n_kept, ROWS_COPIED):
-                some = slice(i, i + ROWS_COPIED)
-                space[:n_kept][some, :n_kept] = self.stored[np.ix_(kept[some], kept)]
-        return space
+    def _moved(self, old: NDArray[Any] | None, kept: Ints, n: int) -> NDArray[Any]:
+        """A matrix of n rows that begins with those kept of the old one, in the same memory."""
+        if self._space is None:
+            largest = min(self.problem.size**2, self.problem.cache_bytes // self.dtype.itemsize)
+            self._space = np.empty(largest, dtype=self.dtype)
+        new, n_kept = self._space[: n * n].reshape(n, n), len(kept)
+        if old is None or not n_kept:
+            return new
+        parts = [slice(i, min(i + ROWS_COPIED, n_kept)) for i in range(0, n_kept, ROWS_COPIED)]
+        if n_kept < len(old):
+            for some in parts:
+                old[some, :n_kept] = old[np.ix_(kept[some], kept)]
+        # Longer rows move towards the end: the last first.
+        for some in reversed(parts) if n > len(old) else parts:
+            new[some, :n_kept] = old[some, :n_kept]
+        return new
 
-    def _no_space(self) -> NDArray[Any]:
-        return np.empty((0, 0), dtype=self.dtype)
-
-    def _completed(self, rows: Ints, n_kept: int) -> NDArray[Any]:
+    def _completed(self, stored: NDArray[Any], rows: Ints, n_kept: int) -> NDArray[Any]:
         """The matrix of these rows, of which the first are there."""
-        n = len(rows)
-        stored = self._space[:n, :n]
-        if n > n_kept:
+        if len(rows) > n_kept:
             self._block(rows[n_kept:], rows[:n_kept], out=stored[n_kept:, :n_kept])
             self._block(rows[n_kept:], None, out=stored[n_kept:, n_kept:])
             stored[:n_kept, n_kept:] = stored[n_kept:, :n_kept].T
         return stored
-
-    def _capacity(self, n: int) -> int:
-        """Rows to make room for: small matrices grow often, large ones would take the memory."""
-        room = int(ROOM_TO_GROW * n) if n <= SMALL else n
-        most = math.isqrt(self.problem.cache_bytes // self.dtype.itemsize)
-        return max(n, min(room, most, self.problem.size))
 
     def _block(self, rows: Ints, others: Ints | None, out: Any = None) -> NDArray[Any]:
         problem = self.problem
@@ -199,6 +196,7 @@ class CoreSet:
 
     def with_precision(self, dtype: Any) -> CoreSet:
         """The same point with kernel values of another type."""
+        self.matrix.forget()  # there is not memory for both
         other = CoreSet(self.problem, dtype)
         other.change(np.empty(0, dtype=bool), self.rows, self.margins)
         other.move_to(self.coefficients)

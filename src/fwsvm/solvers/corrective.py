@@ -44,6 +44,9 @@ LEVEL_TOLERANCE = 0.01  # of the gap, before all rows have been seen
 STEPS_PER_ROW = 30  # coordinate steps before Newton's method takes over
 # A sum of n roundings is taken for no larger than so many n times the precision.
 ROUNDINGS_PER_ROW = 1000
+# What the final certificate costs: a value in both precisions, and packing a row as so many values.
+DOUBLE_PRECISION = 3.5
+PACKING = 200
 # A gap below it needs kernel values in double precision from the start.
 FLOAT_TOLERANCE = 2e-5
 
@@ -100,7 +103,6 @@ class _Run:
     solve_seconds: float = 0.0
     most_active: int = 0
     trace: list[TraceRow] = field(default_factory=list)
-    reserve: float = 0.0  # seconds that the final certificate will take
 
     certificate: Certificate | None = None
 
@@ -177,8 +179,6 @@ class _Run:
             keep = (core.coefficients != 0) | (core.margins < 1.0 + NEARBY)
             self.scan.remember(core, ~keep)
             core.change(keep, rows[near], margins[near])
-        values = problem.size * (1 + int(np.count_nonzero(core.coefficients)))
-        self.reserve = 2.5 * values * self.scan.seconds_of_a_value
         self.scan_seconds += time.perf_counter() - began
         return float((slack**2 / problem.ridge[rows]).sum())
 
@@ -232,10 +232,18 @@ class _Run:
         self.report(None)
         if self.stopping.max_time is None:
             return
-        left = self.stopping.max_time - (time.perf_counter() - self.began) - self.reserve
+        spent = time.perf_counter() - self.began
+        left = self.stopping.max_time - spent - self._seconds_of_certificate()
         if left <= 0:
             raise EndedError(Status.max_time)
         _native.set_deadline(left)
+
+    def _seconds_of_certificate(self) -> float:
+        """What the end will take: values of all rows with all that may be support vectors."""
+        core = self.core
+        active = np.count_nonzero((core.coefficients != 0) | (core.margins < 1.0))
+        values = self.problem.size * (int(active) + PACKING)
+        return DOUBLE_PRECISION * values * self.scan.seconds_of_a_value
 
     def _gap(self, slack_outside: float) -> tuple[float, float]:
         """On the rows seen, and what those that were not in the core set add to P, as a part."""

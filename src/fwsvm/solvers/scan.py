@@ -17,6 +17,8 @@ from .core_set import CoreSet, Mask
 
 VALUES_AT_ONCE = 100_000_000  # between two looks at the clock
 ROWS_AT_ONCE = 4096  # at least
+SECONDS_OF_A_MULTIPLY_ADD = 5e-12  # until values have been timed
+ENOUGH_TO_TIME = 300_000  # values
 ROUNDINGS = 64.0  # a margin is wrong by at most so many units of its precision
 
 
@@ -31,7 +33,8 @@ class Scan:
         # All moves of w until then, less what roundings may have done to the margin.
         self._moved_then: Floats = np.zeros(problem.size)
         self._moved = 0.0
-        self.seconds_of_a_value = 1e-9
+        work = problem.kernel.work_of_a_value(problem.rows)
+        self.seconds_of_a_value = SECONDS_OF_A_MULTIPLY_ADD * work
 
     def moved(self, distance: float) -> None:
         """w has moved by so much."""
@@ -56,7 +59,7 @@ class Scan:
             self.margins[some] = problem.margins(support, coefficients, some, core.matrix.dtype)
             self._moved_then[some] = self._moved - rounding
         values = len(rows) * len(support)
-        if values > 1_000_000:
+        if values > ENOUGH_TO_TIME:
             self.seconds_of_a_value = (problem.work.seconds - before) / values
         margins: Floats = self.margins[rows]
         return margins
