@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import arrow_text
-from .table import Columns, Table, column_name, table_of_columns, target_column
+from .table import Columns, Table, Wanted, table_of_columns
 
 _ROWS_OF_PIECE = 8192
 _Record: TypeAlias = tuple[int, list[str]]  # line number and cells
@@ -31,15 +31,7 @@ class _Layout:
     header_lines: int
 
 
-def read(
-    stream: io.BufferedReader,
-    form: str,
-    *,
-    target: str | int | None,
-    optional: bool,
-    categorical: Sequence[str | int],
-    dtype: np.dtype[Any],
-) -> Table:
+def read(stream: io.BufferedReader, form: str, wanted: Wanted) -> Table:
     """The table of a file whose first line is a header unless it holds a number."""
 
     def begun(text: io.TextIOWrapper) -> tuple[_Layout, Iterator[_Record]]:
@@ -49,9 +41,7 @@ def read(
             raise ValueError("expected at least one row, the file is empty")
         has_header = not any(map(_is_number, first))
         names = _checked_names(first) if has_header else _numbered(first)
-        chosen = target_column(names, target, optional=optional)
-        as_categories = {column_name(names, column) for column in categorical}
-        layout = _Layout(names, chosen, as_categories, line if has_header else 0)
+        layout = _Layout(names, *wanted.among(names), line if has_header else 0)
         return layout, records if has_header else chain([(line, first)], records)
 
     columns = None
@@ -74,7 +64,7 @@ def read(
             columns = _columns(layout, records)
     if layout.target is not None:
         _check_integers(columns[layout.target], layout.target)
-    return table_of_columns(columns, target=layout.target, dtype=dtype)
+    return table_of_columns(columns, target=layout.target, dtype=wanted.dtype)
 
 
 @contextmanager

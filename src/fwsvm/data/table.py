@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -77,6 +78,24 @@ def integers_where_possible(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.int64) if is_integer.all() else values
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What to make of the columns of a file."""
+
+    target: str | int | None
+    target_is_optional: bool
+    categorical: Sequence[str | int]
+    dtype: np.dtype[Any]
+
+    def among(self, names: list[str]) -> tuple[str | None, set[str]]:
+        """The name of the target column, None where there is none, and those of categories."""
+        as_categories = {column_name(names, column) for column in self.categorical}
+        is_absent = isinstance(self.target, str) and self.target not in names
+        if self.target is None or (self.target_is_optional and is_absent):
+            return None, as_categories
+        return column_name(names, self.target), as_categories
+
+
 def table_of_columns(columns: Columns, *, target: str | None, dtype: np.dtype[Any]) -> Table:
     """A table of named columns; a matrix where all features are numbers."""
     y = None
@@ -107,15 +126,6 @@ def cast(values: NDArray[Any], dtype: np.dtype[Any], what: str) -> NDArray[Any]:
             + (" (dtype=numpy.float64 reads larger ones)" if dtype == np.float32 else "")
         )
     return result
-
-
-def target_column(names: list[str], target: str | int | None, *, optional: bool) -> str | None:
-    """Name of the target column; None where there is none and none is needed."""
-    if target is None:
-        return None
-    if optional and isinstance(target, str) and target not in names:
-        return None
-    return column_name(names, target)
 
 
 def column_name(names: list[str], column: str | int) -> str:
