@@ -93,7 +93,7 @@ def _check_integers(targets: NDArray[Any], name: str) -> None:
     if targets.dtype != object and (np.abs(targets) >= 2**53).any():
         raise ValueError(
             f"column {name!r}: targets from 2^53 on are not held exactly. If they are names of "
-            f"classes, read them as such with categorical=[{name!r}]."
+            f"classes, read them as such: categorical=[{name!r}], or --categorical in the shell."
         )
 
 
@@ -178,7 +178,7 @@ class _Column:
             raise ValueError(
                 f"column {self.name!r} holds both numbers and other text: {first!r} in line "
                 f"{first_line}, {cell!r} in line {line}. Correct the cells, or read the column as "
-                f"categories with categorical=[{self.name!r}]."
+                f"categories: categorical=[{self.name!r}], or --categorical in the shell."
             )
 
     def _error(self, line: int, cell: str, expected: str) -> ValueError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,12 +30,16 @@ class Table:
     feature_names : tuple of str, or None
         None where the format has no names.
     target_name : str or None
+    is_open : bool
+        Whether the format does not say how many features there are, as LIBSVM text: other rows of
+        the same data may have more.
     """
 
     X: Any
     y: NDArray[Any] | None
     feature_names: tuple[str, ...] | None = None
     target_name: str | None = None
+    is_open: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -59,7 +63,7 @@ class Table:
         X = self.X
         X = {name: values[rows] for name, values in X.items()} if isinstance(X, dict) else X[rows]
         y = None if self.y is None else self.y[rows]
-        return Table(X, y, self.feature_names, self.target_name)
+        return replace(self, X=X, y=y)
 
 
 def integers_where_possible(values: NDArray[Any]) -> NDArray[Any]:
@@ -121,9 +125,10 @@ def cast(values: NDArray[Any], dtype: np.dtype[Any], what: str) -> NDArray[Any]:
         result = values.astype(dtype, copy=False)
     if not np.isfinite(result).all():
         row = int(np.flatnonzero(~np.isfinite(result).reshape(len(values), -1).all(axis=1))[0])
+        hint = " (dtype=numpy.float64, or --double in the shell, reads larger ones)"
         raise ValueError(
             f"{what} must hold finite numbers within {dtype}, got {values[row]} in row {row + 1}"
-            + (" (dtype=numpy.float64 reads larger ones)" if dtype == np.float32 else "")
+            f"{hint if dtype == np.float32 else ''}"
         )
     return result
 

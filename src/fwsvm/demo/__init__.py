@@ -21,8 +21,8 @@ from .problems import Problem, clusters, real_problems, spiral
 __all__ = ["run"]
 
 
-def run(folder: str | os.PathLike[str], *, quiet: bool = False) -> Path:
-    """Measure, print a table, and write ``report.html`` into the folder."""
+def run(folder: str | os.PathLike[str], *, quiet: bool = False) -> tuple[Path, list[Line]]:
+    """Measure, print a table, and write ``report.html``; its path, and the lines of the table."""
     plots.require_matplotlib()
     place = Path(folder) / "report.html"
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ def run(folder: str | os.PathLike[str], *, quiet: bool = False) -> Path:
     console.print("\ndrawing the report ...")
     place.write_text(report.page(lines, _figures(*models[-2:])), encoding="utf-8")
     console.print(f"wrote {place}: open it in a browser")
-    return place
+    return place, lines
 
 
 def _figures(

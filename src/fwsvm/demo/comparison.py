@@ -37,6 +37,19 @@ class Line:
         """Whether it was trained on a part of the rows."""
         return self.n_rows < len(self.problem.y)
 
+    def as_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "set": self.problem.name,
+            "program": self.program,
+            "rows": self.n_rows,
+            "rows_of_set": len(self.problem.y),
+            "fit_seconds": self.seconds,
+            "accuracy": self.accuracy,
+            "support_vectors": self.n_support,
+            "gap": self.gap,
+        }
+
 
 def compared(problem: Problem) -> tuple[Line, Line, SVC]:
     """fwsvm, scikit-learn, and the model of the former.
