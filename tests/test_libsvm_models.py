@@ -183,7 +183,7 @@ def test_altered_text_models_are_read_or_refused(changes, length):
 def test_features_that_no_training_row_had_count_as_in_svm_predict(tmp_path):
     model, X = fitted("two", sparse=True, kernel="rbf", gamma=0.3)
     save_model(model, tmp_path / "model", format="libsvm")
-    more = scipy.sparse.random_array((X.shape[0], 4), density=0.5, rng=0)
+    more = 3 * scipy.sparse.random_array((X.shape[0], 4), density=0.5, rng=0)
     wide = scipy.sparse.csr_array(scipy.sparse.hstack([X, more]))
     theirs = svm_predict(tmp_path / "model", wide, model.predict(X), tmp_path)
     known = TableModel(Preparation().fit(Table(X, None)), model)
