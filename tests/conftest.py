@@ -35,3 +35,9 @@ def real_data(data_folder):
             return load_svmlight_file(file, n_features=FEATURES[family], dtype=dtype)
 
     return load
+
+
+@pytest.fixture
+def own_folder(tmp_path, monkeypatch):
+    """The test runs in an empty folder."""
+    monkeypatch.chdir(tmp_path)

@@ -10,7 +10,7 @@ from processes import MEMORY, run_python
 from reference import rbf
 from svc import make_data
 
-from fwsvm import SVC, Rows, estimators
+from fwsvm import SVC, Rows
 from fwsvm.kernels import RBF
 from fwsvm.multiclass import Machine, pairs, votes, winner
 
@@ -83,7 +83,7 @@ def test_predictions_in_parts_are_those_of_all_at_once(multiclass, n_classes, mo
     model = SVC(multiclass=multiclass, gamma=0.5).fit(X, y)
     at_once = model.predict(X)
     for some in (1, 7, 100):
-        monkeypatch.setattr(estimators, "DECISIONS_AT_ONCE", some)
+        monkeypatch.setattr("fwsvm.multiclass.DECISIONS_AT_ONCE", some)
         np.testing.assert_array_equal(model.predict(X), at_once)
 
 

@@ -32,8 +32,6 @@ from .training_set import CHECKS, TrainingSet
 
 __all__ = ["SVC", "gamma_of"]
 
-DECISIONS_AT_ONCE = 2**22  # that predict holds
-
 
 class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Kernel support vector classification with the squared hinge loss (L2-SVM).
@@ -315,7 +313,6 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self._machine = multiclass.Machine(self._kernel, numbers, *coefficients)
             return
         support = Rows(self.support_vectors_)
-        support = support.in_fastest_storage(ignores_shifts=self._kernel.ignores_shifts)
         self._machine = multiclass.Machine.of(self._kernel, support, *coefficients)
 
     def _set_outcome(self, results: list[Result]) -> None:
@@ -373,8 +370,7 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes or n_problems)
             One value a row for two classes, else a column for each class or pair.
         """
-        rows = self._rows_to_decide(X)
-        decisions = self._machine.decisions(rows, self.n_jobs)
+        decisions = self._machine.decisions(self._rows_to_decide(X), self.n_jobs)
         if len(self.classes_) == 2:
             return decisions.ravel()
         if self.multiclass == "ovr" or self.decision_function_shape == "ovo":
@@ -394,15 +390,8 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         labels : ndarray of shape (n_samples,)
         """
         rows = self._rows_to_decide(X)
-        some = max(1, DECISIONS_AT_ONCE // len(self._machine.intercept))
-        winners = [np.empty(0, dtype=np.int64)]
-        for begin in range(0, len(rows), some):
-            part = rows.take(np.arange(begin, min(begin + some, len(rows))))
-            decisions = self._machine.decisions(part, self.n_jobs)
-            winners.append(
-                multiclass.winner(decisions, self.multiclass, len(self.classes_), self.break_ties)
-            )
-        return np.asarray(self.classes_[np.concatenate(winners)])
+        winners = self._machine.winners(rows, self.multiclass, self.break_ties, self.n_jobs)
+        return np.asarray(self.classes_[winners])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -21,6 +21,8 @@ from .dual import Floats, Ints
 from .kernels import Kernel
 from .rows import Rows
 
+DECISIONS_AT_ONCE = 2**22  # that a prediction holds
+
 
 @dataclass(frozen=True)
 class BinaryTask:
@@ -91,6 +93,7 @@ class Machine:
         intercept: Floats,
     ) -> Machine:
         """From all support vectors."""
+        support = support.in_fastest_storage(ignores_shifts=kernel.ignores_shifts)
         of_class = np.repeat(np.arange(len(n_support)), n_support)
         key = of_class * support.n_stored_rows + support.first_equal()
         _, first, group = np.unique(key, return_index=True, return_inverse=True)
@@ -107,6 +110,16 @@ class Machine:
             outputs = self.kernel.product(rows, self.support, coefficients, n_jobs=n_jobs)
             return np.asarray(outputs + self.intercept)
         return self._pair_decisions(rows, n_jobs)
+
+    def winners(self, rows: Rows, scheme: str, break_ties: bool, n_jobs: int | None) -> Ints:
+        """The class number of each row; a part of the rows at a time, as decisions may be many."""
+        some = max(1, DECISIONS_AT_ONCE // len(self.intercept))
+        parts = [np.empty(0, dtype=np.int64)]
+        for begin in range(0, len(rows), some):
+            part = rows.take(np.arange(begin, min(begin + some, len(rows))))
+            decisions = self.decisions(part, n_jobs)
+            parts.append(winner(decisions, scheme, len(self.n_support), break_ties))
+        return np.concatenate(parts)
 
     def _pair_decisions(self, rows: Rows, n_jobs: int | None) -> Floats:
         """Positive for the first class of a pair.

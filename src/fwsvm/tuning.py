@@ -48,6 +48,11 @@ class Grid:
         return np.where(is_complete, sums / np.maximum(counts, 1), math.nan)
 
     @property
+    def n_measured(self) -> int:
+        """Fits that ended and were scored."""
+        return int(np.isfinite(self.folds).sum())
+
+    @property
     def best(self) -> tuple[int, int]:
         """Where the best mean score is; of equal ones the smallest C, then the smallest gamma."""
         scores = self.scores

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from .screen import Command, option
+from .screen import Command, option, output_options, show_json
 
 
 @click.command(cls=Command)
@@ -16,12 +16,14 @@ from .screen import Command, option
     show_default=True,
     help="Folder of the report.",
 )
-@option("--quiet", "-q", is_flag=True, help="Print only errors.")
-def demo(output: str, quiet: bool) -> None:
-    """Train on a real and on a large set, next to scikit-learn, and write a report.
+@output_options
+def demo(output: str, as_json: bool, quiet: bool) -> None:
+    """Train on real and on large sets, next to scikit-learn, and write a report.
 
     Takes about a minute and no network. Needs pip install fwsvm[plot].
     """
     from ..demo import run
 
-    run(output, quiet=quiet)
+    page, lines = run(output, quiet=quiet or as_json)
+    if as_json:
+        show_json({"report": page, "lines": [line.as_dict() for line in lines]})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -11,7 +10,6 @@ from numpy.typing import NDArray
 from rich.table import Table as Shown
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
-from ..data import Table
 from ..model_files import TableModel
 from . import inputs
 from .screen import Command, output_options, quietly, show_json, show_table
@@ -40,17 +38,15 @@ def evaluate(model: str, data: str, **settings: Any) -> None:
         _show(result)
 
 
-def _labels(
-    known: TableModel, parts: Iterator[Table], data: str
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def _labels(known: TableModel, parts: inputs.Parts, data: str) -> tuple[NDArray[Any], NDArray[Any]]:
     truth, predicted = [], []
-    for part in parts:
+    for model, part in parts:
         if part.y is None:
             raise click.UsageError(
                 f"{data} does not say what its classes are. Name their column with --target."
             )
         truth.append(part.y)
-        predicted.append(known.predict(part))
+        predicted.append(model.predict(part))
     if not truth or not sum(map(len, truth)):
         raise ValueError(f"{data}: expected rows to evaluate on, there are none")
     ours, theirs = np.concatenate(predicted), np.concatenate(truth)
@@ -102,9 +98,8 @@ def _show(result: dict[str, Any]) -> None:
 
 
 def _show_confusion(names: list[str], counts: NDArray[np.int64]) -> None:
-    table = Shown(
-        box=None, padding=(0, 2, 0, 0), title="true class below, predicted as", title_justify="left"
-    )
+    click.echo("true class below, predicted as")
+    table = Shown(box=None, padding=(0, 2, 0, 0))
     table.add_column("")
     for name in names:
         table.add_column(name, justify="right")

@@ -7,14 +7,14 @@ from typing import Any
 import click
 
 from ..model_files import load_model, save_model, to_onnx
-from ..model_files.saved import write_whole
+from ..whole_file import whole_file
 from . import inputs
-from .screen import Command, notice, option
+from .screen import OUTPUT, Command, notice, option, output_options, show_json
 
 
 @click.command(cls=Command)
 @click.argument("model", type=inputs.MODEL)
-@click.argument("output", type=click.Path(dir_okay=False))
+@click.argument("output", type=OUTPUT)
 @option(
     "--to",
     "form",
@@ -23,16 +23,20 @@ from .screen import Command, notice, option
     help="libsvm: the text that svm-predict reads. onnx: a graph for ONNX runtimes (needs "
     "skl2onnx). fwsvm: the file of this program, for example from a text model of LIBSVM.",
 )
-@option("--quiet", "-q", is_flag=True, help="Print only errors.")
-def export(model: str, output: str, form: Any, quiet: bool) -> None:
+@output_options
+def export(model: str, output: str, form: Any, as_json: bool, quiet: bool) -> None:
     """Write MODEL in a form that other programs read.
 
     What a form cannot express, such as scaling in LIBSVM's, is refused.
     """
     loaded = load_model(model)
     if form == "onnx":
-        write_whole(output, to_onnx(loaded).SerializeToString())
+        content = to_onnx(loaded).SerializeToString()
+        with whole_file(output) as file:
+            file.write(content)
     else:
         save_model(loaded, output, format=form)
-    if not quiet:
+    if as_json:
+        show_json({"model": model, "output": output, "format": form})
+    elif not quiet:
         notice(f"wrote {output}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeAlias, TypeVar
 
 import click
 import numpy as np
@@ -13,10 +13,13 @@ import scipy.sparse
 
 from ..data import Preparation, Table, read, read_blocks
 from ..data.sources import FORMATS, opened, recognise
+from ..estimators import SVC
+from ..kernels import Precomputed
 from ..model_files import TableModel, load_model
 from .screen import option
 
 F = TypeVar("F", bound=Callable[..., Any])
+Parts: TypeAlias = Iterator[tuple[TableModel, Table]]
 _SECTION = "Reading"
 _ROWS_OF_BLOCK = 20_000
 _ENDINGS = {".gz", ".bz2", ".xz", ".libsvm", ".svmlight", ".svm", ".csv", ".tsv", ".tab", ".txt"}
@@ -124,32 +127,36 @@ def training_table(source: str, settings: dict[str, Any]) -> Table:
 @contextmanager
 def tables(
     source: str, model_path: str, settings: dict[str, Any]
-) -> Iterator[tuple[TableModel, Iterator[Table]]]:
+) -> Iterator[tuple[TableModel, Parts]]:
     """A model, and the data to use it on: piece by piece where that is possible."""
     model = load_model(model_path)
     with opened(source) as (stream, name):
         form = settings["form"] or recognise(stream, name)
         if isinstance(model, TableModel):
             yield model, _pieces(stream, form, model, settings)
-        else:
+        elif form == "libsvm" and not isinstance(model._kernel, Precomputed):
+            known = _as_table_model(model)
+            yield known, _pieces(stream, form, known, settings)
+        else:  # a text model does not say how many columns there are
             table = _whole(stream, form, None, settings)
-            yield _as_table_model(model_path, table.n_columns), iter([table])
+            known = _as_table_model(load_model(model_path, n_features=table.n_columns))
+            yield known, iter([(known, table)])
 
 
-def _pieces(
-    stream: BinaryIO, form: str, model: TableModel, settings: dict[str, Any]
-) -> Iterator[Table]:
+def _pieces(stream: BinaryIO, form: str, model: TableModel, settings: dict[str, Any]) -> Parts:
+    """Each with the model that is as wide."""
     if form != "libsvm":
-        yield _whole(stream, form, model, settings)
+        yield model, _whole(stream, form, model, settings)
         return
-    yield from read_blocks(
+    for table in read_blocks(
         stream,
         _ROWS_OF_BLOCK,
         format=form,
-        n_features=model.preparation.n_columns,
         zero_based=settings["zero_based"],
         dtype=_dtype(model),
-    )
+    ):
+        model = model.as_wide_as(table)
+        yield model, table
 
 
 def _whole(
@@ -174,9 +181,8 @@ def _dtype(model: TableModel) -> Any:
     return vectors.dtype if vectors.size else np.float32
 
 
-def _as_table_model(path: str, n_columns: int) -> TableModel:
-    """A model without a preparation, such as LIBSVM's, for tables of so many columns."""
-    svc = load_model(path, n_features=n_columns)
+def _as_table_model(svc: SVC | TableModel) -> TableModel:
+    """A model without a preparation, such as LIBSVM's, for tables."""
     assert not isinstance(svc, TableModel)
     empty = scipy.sparse.csr_array((1, svc.n_features_in_), dtype=np.float32)
     return TableModel(Preparation().fit(Table(empty, None)), svc)

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import os
+import io
 import sys
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, TextIO
 
 import click
 import numpy as np
 
-from ..data import Table
 from ..model_files import TableModel
+from ..whole_file import whole_file
 from . import inputs
-from .screen import Command, option, output_options, quietly, show_json
+from .screen import OUTPUT, Command, as_json, option, output_options, quietly
 
 
 @click.command(cls=Command)
 @click.argument("model", type=inputs.MODEL)
 @click.argument("data", type=inputs.DATA)
-@option("--output", "-o", type=click.Path(dir_okay=False), help="File; by default standard output.")
+@option("--output", "-o", type=OUTPUT, help="File; by default standard output.")
 @option(
     "--scores",
     is_flag=True,
@@ -38,17 +36,15 @@ def predict(model: str, data: str, **settings: Any) -> None:
     LIBSVM. Targets in DATA are not looked at.
     """
     with quietly(settings["quiet"]), inputs.tables(data, model, settings) as (known, parts):
-        if settings["as_json"]:
-            _as_json(known, parts, settings)
-            return
+        write = _as_json if settings["as_json"] else _as_text
         with _written(settings["output"]) as out:
-            _as_text(known, parts, settings["scores"], out)
+            write(known, parts, settings["scores"], out)
 
 
-def _as_text(model: TableModel, parts: Iterator[Table], scores: bool, out: TextIO) -> None:
+def _as_text(known: TableModel, parts: inputs.Parts, scores: bool, out: TextIO) -> None:
     if scores:
-        out.write(",".join(["label", *_names_of_scores(model)]) + "\n")
-    for part in parts:
+        out.write(",".join(["label", *_names_of_scores(known)]) + "\n")
+    for model, part in parts:
         labels = model.predict(part).tolist()
         if not scores:
             out.writelines(f"{label}\n" for label in labels)
@@ -68,30 +64,17 @@ def _names_of_scores(model: TableModel) -> list[str]:
     return [str(name) for name in classes]
 
 
-def _as_json(model: TableModel, parts: Iterator[Table], settings: dict[str, Any]) -> None:
-    labels, scores = [], []
-    for part in parts:
+def _as_json(known: TableModel, parts: inputs.Parts, scores: bool, out: TextIO) -> None:
+    labels, values = [], []
+    for model, part in parts:
         labels += model.predict(part).tolist()
-        if settings["scores"]:
-            scores.append(model.decision_function(part))
+        if scores:
+            values.append(model.decision_function(part))
     result: dict[str, Any] = {"labels": labels}
-    if settings["scores"]:
-        result["scores"] = np.concatenate(scores) if scores else []
-        result["names_of_scores"] = _names_of_scores(model)
-    if settings["output"] is None:
-        show_json(result)
-        return
-    with _written(settings["output"]) as out, _redirected(out):
-        show_json(result)
-
-
-@contextmanager
-def _redirected(out: TextIO) -> Iterator[None]:
-    before, sys.stdout = sys.stdout, out
-    try:
-        yield
-    finally:
-        sys.stdout = before
+    if scores:
+        result["scores"] = np.concatenate(values) if values else []
+        result["names_of_scores"] = _names_of_scores(known)
+    out.write(as_json(result) + "\n")
 
 
 @contextmanager
@@ -100,10 +83,7 @@ def _written(path: str | None) -> Iterator[TextIO]:
     if path is None:
         yield sys.stdout
         return
-    own = Path(f"{path}.{uuid.uuid4().hex}.part")
-    try:
-        with own.open("w", encoding="utf-8") as out:
-            yield out
-        os.replace(own, path)
-    finally:
-        own.unlink(missing_ok=True)
+    with whole_file(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8")
+        yield text
+        text.detach()  # with all that was written, and the file left open

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -18,6 +20,22 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # Of the user, the data or the machine. Anything else is a bug, and shows where.
 _FAILURES = (ValueError, OSError, ImportError, MemoryError)
+
+
+class NewFile(click.Path):
+    """A file that can be written: it says so before the work, not after it."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        folder = path.absolute().parent
+        if not folder.is_dir():
+            self.fail(f"{str(path)!r}: its folder is not there.", param, ctx)
+        if not path.exists() and not os.access(folder, os.W_OK):
+            self.fail(f"{str(path)!r}: its folder cannot be written to.", param, ctx)
+        return str(path)
+
+
+OUTPUT = NewFile(dir_okay=False, writable=True)
 
 
 class Section(click.Option):
@@ -103,9 +121,14 @@ def errors_console() -> Console:
     return Console(stderr=True, highlight=False)
 
 
+def as_json(value: Any) -> str:
+    """One JSON document."""
+    return json.dumps(value, indent=2, default=_plain)
+
+
 def show_json(value: Any) -> None:
-    """One JSON document on standard output."""
-    click.echo(json.dumps(value, indent=2, default=_plain))
+    """The same on standard output."""
+    click.echo(as_json(value))
 
 
 def _plain(value: Any) -> Any:

@@ -17,7 +17,17 @@ from ..data import Preparation, Table, read
 from ..model_files import TableModel, load_model, save_model
 from . import inputs, parameters
 from .live import watching
-from .screen import Command, notice, option, output_options, quietly, seconds, show_facts, show_json
+from .screen import (
+    OUTPUT,
+    Command,
+    notice,
+    option,
+    output_options,
+    quietly,
+    seconds,
+    show_facts,
+    show_json,
+)
 
 _EXAMPLES = """\b
 Examples:
@@ -32,7 +42,7 @@ Examples:
 @option(
     "--output",
     "-o",
-    type=click.Path(dir_okay=False, writable=True),
+    type=OUTPUT,
     help="Model file; by default DATA without its endings, with .fwsvm, in this folder.",
 )
 @option(
@@ -40,9 +50,7 @@ Examples:
     metavar="FRACTION|FILE",
     help="Hold out this part of each class, or read another file, and report the accuracy on it.",
 )
-@option(
-    "--plot", type=click.Path(dir_okay=False), help="Draw gap and objective against time (PNG)."
-)
+@option("--plot", type=OUTPUT, help="Draw gap and objective against time (PNG).")
 @output_options
 @inputs.training_options
 @parameters.parameter_options(
@@ -114,7 +122,6 @@ class _Job:
         return table, read(
             self.settings["validate"],
             target=table.target_name if self.settings["target"] is None or not is_text else None,
-            n_features=table.n_columns if is_text else None,
             dtype=np.float64 if self.settings["double"] else np.float32,
             zero_based=self.settings["zero_based"],
             categorical=table.categorical,
@@ -227,10 +234,7 @@ def _strata(y: Any) -> Any:
 def _output(data: str, given: str | None) -> str:
     if given is None and data == "-":
         raise click.UsageError("name the model with -o where the data comes from standard input.")
-    output = given or f"{inputs.name_without_endings(data)}.fwsvm"
-    if not Path(output).absolute().parent.is_dir():
-        raise click.BadParameter(f"its folder is not there: {output}", param_hint="--output")
-    return output
+    return given or str(OUTPUT(f"{inputs.name_without_endings(data)}.fwsvm"))
 
 
 def _few(classes: list[Any]) -> str:

@@ -21,6 +21,7 @@ from ..tuning import Grid, search
 from . import inputs, parameters
 from .live import watching
 from .screen import (
+    OUTPUT,
     Command,
     notice,
     option,
@@ -118,10 +119,10 @@ class Values(click.ParamType):  # type: ignore[type-arg]  # of click before 8.2
 @option(
     "--output",
     "-o",
-    type=click.Path(dir_okay=False),
+    type=OUTPUT,
     help="Train on all rows with the best values, and write this model file.",
 )
-@option("--plot", type=click.Path(dir_okay=False), help="Draw a heat map of the scores (PNG).")
+@option("--plot", type=OUTPUT, help="Draw a heat map of the scores (PNG).")
 @output_options
 @inputs.training_options
 @parameters.parameter_options(
@@ -209,6 +210,8 @@ def _summary(grid: Grid, settings: dict[str, Any], elapsed: float) -> dict[str, 
             "scores": [[None if np.isnan(s) else s for s in line] for line in scores.tolist()],
         },
         "folds": settings["folds"],
+        "fits": grid.n_measured,
+        "stopped": grid.n_measured < grid.folds.size,
         "model": settings["output"],
         "seconds": elapsed,
     }
@@ -240,7 +243,15 @@ def _show(grid: Grid, settings: dict[str, Any], elapsed: float) -> None:
     show_table(table)
     facts = [
         ("best", f"{found}   {settings['score']} {scores[row, column]:.4f}"),
+        ("stopped", _stopped(grid)),
         ("time", seconds(elapsed)),
         ("plot", settings["plot"]),
     ]
     show_facts("", facts)
+
+
+def _stopped(grid: Grid) -> str | None:
+    """What Ctrl-C left out."""
+    if grid.n_measured == grid.folds.size:
+        return None
+    return f"after {grid.n_measured} of {grid.folds.size} fits; the scores are of whole folds"

@@ -9,22 +9,21 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from .table import Table, cast, integers_where_possible
+from .table import Table, Wanted, cast, integers_where_possible
 
 _SPARSE_PARTS = {"data", "indices", "indptr", "shape"}
 
 
-def read(
-    stream: io.BufferedReader, *, target: str | int | None, optional: bool, dtype: np.dtype[Any]
-) -> Table:
+def read(stream: io.BufferedReader, wanted: Wanted) -> Table:
     """X, or the parts of a CSR matrix, and the targets."""
+    target = wanted.target
     if isinstance(target, int):
         raise ValueError(f"the target of an NPZ file is the name of an array, got {target}")
     arrays = _arrays(stream)
     y = arrays.get(target or "y")
-    if y is None and target is not None and not optional:
+    if y is None and target is not None and not wanted.target_is_optional:
         raise ValueError(f"expected the array {target!r}; there are {', '.join(sorted(arrays))}")
-    X = _matrix(arrays, dtype)
+    X = _matrix(arrays, wanted.dtype)
     if y is None:
         return Table(X, None)
     if y.shape != (X.shape[0],):

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .table import Table, column_name, table_of_columns, target_column
+from .table import Table, Wanted, table_of_columns
 
 
-def read(
-    stream: io.BufferedReader,
-    form: str,
-    *,
-    target: str | int | None,
-    optional: bool,
-    categorical: Sequence[str | int],
-    dtype: np.dtype[Any],
-) -> Table:
+def read(stream: io.BufferedReader, form: str, wanted: Wanted) -> Table:
     """The table of a file; strings and dictionaries are categories."""
     try:
         import pyarrow
@@ -38,10 +29,9 @@ def read(
         raise ValueError("the names of the columns must differ")
     if not table.num_rows:
         raise ValueError("expected at least one row, there are none")
-    chosen = target_column(names, target, optional=optional)
-    as_categories = {column_name(names, column) for column in categorical}
+    target, as_categories = wanted.among(names)
     columns = {name: _values(table[name], name, name in as_categories) for name in names}
-    return table_of_columns(columns, target=chosen, dtype=dtype)
+    return table_of_columns(columns, target=target, dtype=wanted.dtype)
 
 
 def _table(stream: io.BufferedReader, form: str) -> Any:

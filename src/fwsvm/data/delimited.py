@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import arrow_text
-from .table import Columns, Table, column_name, table_of_columns, target_column
+from .table import Columns, Table, Wanted, table_of_columns
 
 _ROWS_OF_PIECE = 8192
 _Record: TypeAlias = tuple[int, list[str]]  # line number and cells
@@ -31,15 +31,7 @@ class _Layout:
     header_lines: int
 
 
-def read(
-    stream: io.BufferedReader,
-    form: str,
-    *,
-    target: str | int | None,
-    optional: bool,
-    categorical: Sequence[str | int],
-    dtype: np.dtype[Any],
-) -> Table:
+def read(stream: io.BufferedReader, form: str, wanted: Wanted) -> Table:
     """The table of a file whose first line is a header unless it holds a number."""
 
     def begun(text: io.TextIOWrapper) -> tuple[_Layout, Iterator[_Record]]:
@@ -49,9 +41,7 @@ def read(
             raise ValueError("expected at least one row, the file is empty")
         has_header = not any(map(_is_number, first))
         names = _checked_names(first) if has_header else _numbered(first)
-        chosen = target_column(names, target, optional=optional)
-        as_categories = {column_name(names, column) for column in categorical}
-        layout = _Layout(names, chosen, as_categories, line if has_header else 0)
+        layout = _Layout(names, *wanted.among(names), line if has_header else 0)
         return layout, records if has_header else chain([(line, first)], records)
 
     columns = None
@@ -74,7 +64,7 @@ def read(
             columns = _columns(layout, records)
     if layout.target is not None:
         _check_integers(columns[layout.target], layout.target)
-    return table_of_columns(columns, target=layout.target, dtype=dtype)
+    return table_of_columns(columns, target=layout.target, dtype=wanted.dtype)
 
 
 @contextmanager
@@ -103,7 +93,7 @@ def _check_integers(targets: NDArray[Any], name: str) -> None:
     if targets.dtype != object and (np.abs(targets) >= 2**53).any():
         raise ValueError(
             f"column {name!r}: targets from 2^53 on are not held exactly. If they are names of "
-            f"classes, read them as such with categorical=[{name!r}]."
+            f"classes, read them as such: categorical=[{name!r}], or --categorical in the shell."
         )
 
 
@@ -188,7 +178,7 @@ class _Column:
             raise ValueError(
                 f"column {self.name!r} holds both numbers and other text: {first!r} in line "
                 f"{first_line}, {cell!r} in line {line}. Correct the cells, or read the column as "
-                f"categories with categorical=[{self.name!r}]."
+                f"categories: categorical=[{self.name!r}], or --categorical in the shell."
             )
 
     def _error(self, line: int, cell: str, expected: str) -> ValueError:

@@ -55,4 +55,4 @@ def _table(parser: _native.LibsvmParserFloat, n_features: int | None) -> Table:
         row_starts.astype(index_type),
     )
     X = scipy.sparse.csr_array(arrays, shape=shape)
-    return Table(X, integers_where_possible(labels))
+    return Table(X, integers_where_possible(labels), is_open=n_features is None)

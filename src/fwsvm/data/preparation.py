@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from copy import copy
 from typing import Any, Literal, Self, get_args
 from warnings import warn
 
@@ -79,6 +80,21 @@ class Preparation:
         if self.categories:
             return self._encoded(self._columns(table))
         return self._scaled(self._matrix(table))
+
+    def widened(self, n_columns: int) -> Preparation:
+        """The same for tables of more columns, which were zero in the training table."""
+        more = n_columns - self.n_columns
+        if self.feature_names is not None:
+            raise ValueError(
+                f"expected {self.n_columns} features as in the training table, got {n_columns}"
+            )
+        wide = copy(self)
+        wide.n_columns = n_columns
+        if self._shift is not None:
+            wide._shift = np.append(self._shift, np.zeros(more))
+        if self._divisor is not None:
+            wide._divisor = np.append(self._divisor, np.ones(more))
+        return wide
 
     def describe(self) -> list[str]:
         """Lines for the user: which columns became how many, and the scaling."""

@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 
 from . import archives, columnar, delimited, libsvm
 from .sources import FORMATS, Source, opened, recognise
-from .table import Table
+from .table import Table, Wanted
 
 
 def read(
@@ -72,18 +72,12 @@ def read(
                 zero_based=zero_based,
             )
             return next(parts)
+        wanted = Wanted(target, target_optional, categorical, kind)
         try:
             if form == "npz":
-                return archives.read(stream, target=target, optional=target_optional, dtype=kind)
+                return archives.read(stream, wanted)
             reader = delimited.read if form in ("csv", "tsv") else columnar.read
-            return reader(
-                stream,
-                form,
-                target=target,
-                optional=target_optional,
-                categorical=categorical,
-                dtype=kind,
-            )
+            return reader(stream, form, wanted)
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
 

@@ -120,7 +120,7 @@ def recognise(stream: io.BufferedReader, name: str) -> str:
     if kind is None:
         raise ValueError(
             f"{name}: the format cannot be told from its ending or its first lines. "
-            f"Give format= one of {', '.join(FORMATS)}."
+            f"Say which it is by format=, or --format in the shell: {', '.join(FORMATS)}."
         )
     return kind
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -29,12 +30,16 @@ class Table:
     feature_names : tuple of str, or None
         None where the format has no names.
     target_name : str or None
+    is_open : bool
+        Whether the format does not say how many features there are, as LIBSVM text: other rows of
+        the same data may have more.
     """
 
     X: Any
     y: NDArray[Any] | None
     feature_names: tuple[str, ...] | None = None
     target_name: str | None = None
+    is_open: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -58,7 +63,7 @@ class Table:
         X = self.X
         X = {name: values[rows] for name, values in X.items()} if isinstance(X, dict) else X[rows]
         y = None if self.y is None else self.y[rows]
-        return Table(X, y, self.feature_names, self.target_name)
+        return replace(self, X=X, y=y)
 
 
 def integers_where_possible(values: NDArray[Any]) -> NDArray[Any]:
@@ -75,6 +80,24 @@ def integers_where_possible(values: NDArray[Any]) -> NDArray[Any]:
         raise ValueError("targets must be finite numbers, got NaN or infinity")
     is_integer = (np.abs(values) < 2**53) & (values == np.trunc(values))
     return values.astype(np.int64) if is_integer.all() else values
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to make of the columns of a file."""
+
+    target: str | int | None
+    target_is_optional: bool
+    categorical: Sequence[str | int]
+    dtype: np.dtype[Any]
+
+    def among(self, names: list[str]) -> tuple[str | None, set[str]]:
+        """The name of the target column, None where there is none, and those of categories."""
+        as_categories = {column_name(names, column) for column in self.categorical}
+        is_absent = isinstance(self.target, str) and self.target not in names
+        if self.target is None or (self.target_is_optional and is_absent):
+            return None, as_categories
+        return column_name(names, self.target), as_categories
 
 
 def table_of_columns(columns: Columns, *, target: str | None, dtype: np.dtype[Any]) -> Table:
@@ -102,20 +125,12 @@ def cast(values: NDArray[Any], dtype: np.dtype[Any], what: str) -> NDArray[Any]:
         result = values.astype(dtype, copy=False)
     if not np.isfinite(result).all():
         row = int(np.flatnonzero(~np.isfinite(result).reshape(len(values), -1).all(axis=1))[0])
+        hint = " (dtype=numpy.float64, or --double in the shell, reads larger ones)"
         raise ValueError(
             f"{what} must hold finite numbers within {dtype}, got {values[row]} in row {row + 1}"
-            + (" (dtype=numpy.float64 reads larger ones)" if dtype == np.float32 else "")
+            f"{hint if dtype == np.float32 else ''}"
         )
     return result
-
-
-def target_column(names: list[str], target: str | int | None, *, optional: bool) -> str | None:
-    """Name of the target column; None where there is none and none is needed."""
-    if target is None:
-        return None
-    if optional and isinstance(target, str) and target not in names:
-        return None
-    return column_name(names, target)
 
 
 def column_name(names: list[str], column: str | int) -> str:

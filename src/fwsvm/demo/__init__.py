@@ -21,32 +21,34 @@ from .problems import Problem, clusters, real_problems, spiral
 __all__ = ["run"]
 
 
-def run(folder: str | os.PathLike[str], *, quiet: bool = False) -> Path:
-    """Measure, print a table, and write ``report.html`` into the folder."""
+def run(folder: str | os.PathLike[str], *, quiet: bool = False) -> tuple[Path, list[Line]]:
+    """Measure, print a table, and write ``report.html``; its path, and the lines of the table."""
     plots.require_matplotlib()
     place = Path(folder) / "report.html"
     place.parent.mkdir(parents=True, exist_ok=True)
     width = None if sys.stdout.isatty() else 110
     console = Console(highlight=False, quiet=quiet, width=width)
     lines: list[Line] = []
-    models: dict[str, tuple[Problem, SVC]] = {}
+    models: list[tuple[Problem, SVC]] = []
     for problem in (*real_problems(), spiral(), clusters()):
         console.print(f"{problem.name}: {len(problem.y):,} rows of {problem.X.shape[1]} features")
         ours, theirs, svc = compared(problem)
         lines += [ours, theirs]
-        models[problem.name] = problem, svc
+        models.append((problem, svc))
     console.print()
     console.print(_table(lines))
     for note in report.notes(lines):
         console.print(note)
     console.print("\ndrawing the report ...")
-    place.write_text(report.page(lines, _figures(models)), encoding="utf-8")
+    place.write_text(report.page(lines, _figures(*models[-2:])), encoding="utf-8")
     console.print(f"wrote {place}: open it in a browser")
-    return place
+    return place, lines
 
 
-def _figures(models: dict[str, tuple[Problem, SVC]]) -> dict[str, str]:
-    problem, svc = models["clusters"]
+def _figures(
+    in_the_plane: tuple[Problem, SVC], large: tuple[Problem, SVC]
+) -> dict[str, list[pictures.Picture]]:
+    problem, svc = large
     seconds = report.SECONDS_OF_OTHER_SOLVERS
     runs = {
         "fwsvm (auto)": svc,
@@ -54,9 +56,9 @@ def _figures(models: dict[str, tuple[Problem, SVC]]) -> dict[str, str]:
         "pairwise steps, all rows": run_for(problem, seconds, solver="swap"),
     }
     return {
-        "ball": pictures.as_data_url(pictures.ball()),
-        "boundary": pictures.as_data_url(pictures.rows_and_boundary(*models["spiral"])),
-        "convergence": pictures.as_data_url(pictures.convergence(runs)),
+        "ball": pictures.ball(),
+        "boundary": pictures.rows_and_boundary(*in_the_plane),
+        "convergence": pictures.convergence(runs),
     }
 
 

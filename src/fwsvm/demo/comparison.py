@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from ..estimators import SVC
 from .problems import Problem
 
 SECONDS_FOR_PEER = 20.0  # that a fit of scikit-learn may take
-GROWTH_OF_TIME = 3.0  # of its fit of twice the rows: about 2.8 was measured on clusters
+GROWTH_OF_TIME = 4.0  # of its fit of twice the rows: 3 to 4 was measured
 _FIRST_SUBSET = 10_000
 _SECONDS_OF_REPEATS = 1.0
 
@@ -36,21 +37,38 @@ class Line:
         """Whether it was trained on a part of the rows."""
         return self.n_rows < len(self.problem.y)
 
+    def as_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "set": self.problem.name,
+            "program": self.program,
+            "rows": self.n_rows,
+            "rows_of_set": len(self.problem.y),
+            "fit_seconds": self.seconds,
+            "accuracy": self.accuracy,
+            "support_vectors": self.n_support,
+            "gap": self.gap,
+        }
+
 
 def compared(problem: Problem) -> tuple[Line, Line, SVC]:
     """fwsvm, scikit-learn, and the model of the former.
 
-    scikit-learn gets the rows as long as a fit of twice as many should stay within the limit.
+    scikit-learn gets twice as many rows as long as that fit should stay within the limit.
     """
     svc = SVC(C=problem.C, gamma=problem.gamma, random_state=0)
     ours = _line(problem, "fwsvm", svc, len(problem.y))
     peer = sklearn.svm.SVC(C=problem.C, gamma=problem.gamma)
-    n_rows = min(len(problem.y), _FIRST_SUBSET)
-    theirs = _line(problem, "scikit-learn", peer, n_rows)
-    while theirs.is_subset and GROWTH_OF_TIME * theirs.seconds < SECONDS_FOR_PEER:
-        n_rows = min(len(problem.y), 2 * n_rows)
+    theirs = _line(problem, "scikit-learn", peer, min(len(problem.y), _FIRST_SUBSET))
+    while theirs.is_subset and (doublings := _doublings(theirs.seconds)):
+        n_rows = min(len(problem.y), theirs.n_rows * 2**doublings)
         theirs = _line(problem, "scikit-learn", peer, n_rows)
     return ours, theirs, svc
+
+
+def _doublings(seconds: float) -> int:
+    """How often the rows of a fit of so many seconds may be doubled."""
+    return max(0, int(math.log(SECONDS_FOR_PEER / seconds, GROWTH_OF_TIME)))
 
 
 def _line(problem: Problem, program: str, estimator: Any, n_rows: int) -> Line:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from ..kernels import RBF
 from ..rows import Rows
 from .problems import Problem, small_problem
 
+_WIDTH = 4.6  # of a picture, in inches
+_ROWS_SHOWN = 8000
 _C, _GAMMA = 20.0, 1.0  # of the small problem
 _STEPS = (3, 30)  # of the unfinished balls
 _NEAREST, _FARTHEST, _TICKS = 0.88, 1.08, (0.9, 0.95, 1.0, 1.05)  # in radii
@@ -23,56 +25,64 @@ _COLORS = {1: plots.ORANGE, -1: plots.BLUE}
 _SHADES = ["#b9d6ea", "#dcebf5", "#fbe3d6", "#f3bf9f"]
 
 
-def new_figure(width: float, height: float) -> Any:
-    """A figure of this size in inches."""
-    return plots.require_matplotlib()(figsize=(width, height), layout="constrained")
+class Picture(NamedTuple):
+    """A picture as part of a page, and the words below it."""
+
+    caption: str
+    url: str
 
 
-def as_data_url(figure: Any) -> str:
-    """The picture as part of a page."""
+def new_axes(height: float, projection: str | None = None) -> Any:
+    """Axes of a figure of their own: half a page wide, so that they also fit on a telephone."""
+    figure = plots.require_matplotlib()(figsize=(_WIDTH, height), layout="constrained")
+    return figure.add_subplot(projection=projection)
+
+
+def picture(caption: str, axes: Any) -> Picture:
+    """What was drawn, with its caption."""
     content = io.BytesIO()
-    figure.savefig(content, format="png", dpi=150, facecolor="white")
-    return "data:image/png;base64," + base64.b64encode(content.getvalue()).decode()
+    axes.figure.savefig(content, format="png", dpi=170, facecolor="white")
+    url = "data:image/png;base64," + base64.b64encode(content.getvalue()).decode()
+    return Picture(caption, url)
 
 
-# ------------------------------------------------------------------------------ the large problem
+# ------------------------------------------------------------------------------ the large problems
 
 
-def rows_and_boundary(problem: Problem, svc: SVC) -> Any:
+def rows_and_boundary(problem: Problem, svc: SVC) -> list[Picture]:
     """Some rows as they come, and what was learnt of all of them."""
-    figure = new_figure(10.4, 5.2)
-    left, right = figure.subplots(1, 2)
-    some = slice(0, 8000)
+    from matplotlib.patches import Circle
+
+    left, right = new_axes(_WIDTH), new_axes(_WIDTH)
     for label, color in _COLORS.items():
-        rows = problem.X[some][problem.y[some] == label]
-        left.scatter(*rows.T, s=3, color=color, alpha=0.55, linewidths=0)
-    left.set_title(f"8,000 of the {len(problem.y):,} rows", fontsize=11)
+        rows = problem.X[:_ROWS_SHOWN][problem.y[:_ROWS_SHOWN] == label]
+        left.scatter(*rows.T, s=4, color=color, alpha=0.6, linewidths=0)
     _draw_values(right, svc, (-1.05, 1.05, -1.05, 1.05), 420)
-    right.set_title("the decision function; margins dashed", fontsize=11)
+    right.add_patch(Circle((0, 0), 1.0, fill=False, color=plots.GREY, linewidth=0.8))
     for axes in (left, right):
         axes.set(xlim=(-1.05, 1.05), ylim=(-1.05, 1.05), aspect="equal", xticks=[], yticks=[])
         axes.spines[:].set_visible(False)
-    from matplotlib.patches import Circle
+    return [
+        picture(f"{_ROWS_SHOWN:,} of the {len(problem.y):,} rows, as they come", left),
+        picture("The decision function: zero on the black line, margins dashed", right),
+    ]
 
-    right.add_patch(Circle((0, 0), 1.0, fill=False, color=plots.GREY, linewidth=0.8))
-    return figure
 
-
-def convergence(runs: dict[str, SVC]) -> Any:
+def convergence(runs: dict[str, SVC]) -> list[Picture]:
     """Gap and objective of several solvers on the same problem."""
-    figure = new_figure(10.4, 4.0)
-    left, right = figure.subplots(1, 2)
+    left, right = new_axes(3.6), new_axes(3.6)
     colors = (plots.BLUE, plots.ORANGE, plots.GREEN)
     for (name, svc), color in zip(runs.items(), colors, strict=True):
         plots.draw_gap(left, svc.trace_[0], svc.gap_[0], color=color, label=name)
         plots.draw_objective(right, svc.trace_[0], color=color, label=name)
-    left.axhline(1e-3, color=plots.GREY, linestyle="--", linewidth=0.8)
-    left.set_title("certified gap (thick), gap on the working set (thin)", fontsize=11)
-    right.set_title("dual objective", fontsize=11)
+    left.axhline(1e-3, color="black", linestyle="--", linewidth=1)
     for axes in (left, right):
         axes.set_xscale("log")
     right.legend(frameon=False)
-    return figure
+    return [
+        picture("Certified gap (dots), gap on the working set (thin), tolerance (dashed)", left),
+        picture("The dual objective", right),
+    ]
 
 
 def _draw_values(axes: Any, svc: SVC, window: tuple[float, float, float, float], n: int) -> None:
@@ -89,7 +99,7 @@ def _draw_values(axes: Any, svc: SVC, window: tuple[float, float, float, float],
 # ------------------------------------------------------------------------------------ the ball
 
 
-def ball() -> Any:
+def ball() -> list[Picture]:
     """The small problem in the plane, and how far its images are from the centre of their ball."""
     X, y = small_problem()
     settings: dict[str, Any] = {
@@ -99,36 +109,28 @@ def ball() -> Any:
         "start": "pair",
         "random_state": 0,
     }
-    figure = new_figure(11.4, 8.6)
-    plane, *others = [
-        figure.add_subplot(2, 2, place + 1, projection="polar" if place else None)
-        for place in range(4)
-    ]
     optimum = SVC(tol=1e-6, **settings).fit(X, y)
-    _draw_plane(plane, optimum, X, y)
-    for axes, n_steps in zip(others, _STEPS, strict=False):
+    pictures = [_plane(optimum, X, y)]
+    for n_steps in _STEPS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that it ends early is what is to be seen
             svc = SVC(max_iter=n_steps, **settings).fit(X, y)
-        _draw_ball(axes, svc, X, y, f"after {n_steps} steps")
-    _draw_ball(others[-1], optimum, X, y, f"after {int(optimum.n_iter_[0]):,} steps, gap 1e-6")
-    return figure
+        pictures.append(_ball(svc, X, y, f"After {n_steps} steps"))
+    name = f"After {int(optimum.n_iter_[0]):,} steps, gap 1e-6"
+    return [*pictures, _ball(optimum, X, y, name)]
 
 
-def _draw_plane(axes: Any, svc: SVC, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
+def _plane(svc: SVC, X: NDArray[np.float64], y: NDArray[np.int64]) -> Picture:
+    axes = new_axes(3.4)
     low, high = X.min(axis=0) - 0.5, X.max(axis=0) + 0.5
     _draw_values(axes, svc, (low[0], high[0], low[1], high[1]), 240)
-    for label, color in _COLORS.items():
-        axes.scatter(*X[y == label].T, s=26, color=color, edgecolors="white", linewidths=0.6)
-    axes.scatter(*X[svc.support_].T, s=72, facecolors="none", edgecolors="black", linewidths=0.9)
-    axes.set_title("rows, boundary, margins; support vectors ringed", fontsize=11)
+    _draw_rows(axes, X, y, svc.support_)
     axes.set(xticks=[], yticks=[], aspect="equal")
     axes.spines[:].set_visible(False)
+    return picture("The rows, the boundary and its margins; support vectors are ringed", axes)
 
 
-def _draw_ball(
-    axes: Any, svc: SVC, X: NDArray[np.float64], y: NDArray[np.int64], title: str
-) -> None:
+def _ball(svc: SVC, X: NDArray[np.float64], y: NDArray[np.int64], name: str) -> Picture:
     """Each row at the true distance of its image from the centre, in radii of the ball, and in the
     direction in which it lies in the plane.
     """
@@ -138,37 +140,25 @@ def _draw_ball(
     angle = np.arctan2(*(X - X.mean(axis=0)).T[::-1])
     nearest, farthest = min(_NEAREST, distance.min() - 0.01), max(_FARTHEST, distance.max() + 0.01)
     full = np.linspace(0, 2 * np.pi, 200)
+    axes = new_axes(_WIDTH, "polar")
     axes.fill_between(full, nearest, 1.0, color="#eef3e6", zorder=0)
     axes.plot(full, np.ones(200), color=plots.GREEN, linewidth=1.8, zorder=1)
-    ringed = np.zeros(len(y), dtype=bool)
-    ringed[svc.support_] = True
-    for label, color in _COLORS.items():
-        some = y == label
-        axes.scatter(
-            angle[some],
-            distance[some],
-            s=22,
-            color=color,
-            edgecolors="white",
-            linewidths=0.5,
-            zorder=3,
-        )
-    axes.scatter(
-        angle[ringed],
-        distance[ringed],
-        s=60,
-        facecolors="none",
-        edgecolors="black",
-        linewidths=0.8,
-        zorder=4,
-    )
+    _draw_rows(axes, np.column_stack([angle, distance]), y, svc.support_)
     outside = int(np.count_nonzero(distance > 1 + 1e-3))
     said = f"{outside} rows outside" if outside else "every row inside"
-    axes.set_title(f"{title}: {said}, r = {radius:.4f}", fontsize=11)
     axes.set(ylim=(nearest, farthest), xticks=[], yticks=_TICKS)
-    axes.set_yticklabels([f"{tick:g} r" for tick in _TICKS], fontsize=8, color=plots.GREY)
+    axes.set_yticklabels([f"{tick:g} r" for tick in _TICKS], color="#555555")
     axes.grid(color="#dddddd", linewidth=0.5)
     axes.spines[:].set_visible(False)
+    return picture(f"{name}: {said}, r = {radius:.4f}", axes)
+
+
+def _draw_rows(axes: Any, places: NDArray[Any], y: NDArray[Any], ringed: NDArray[Any]) -> None:
+    for label, color in _COLORS.items():
+        some = places[y == label]
+        axes.scatter(*some.T, s=26, color=color, edgecolors="white", linewidths=0.6, zorder=3)
+    rings = {"facecolors": "none", "edgecolors": "black", "linewidths": 0.9}
+    axes.scatter(*places[ringed].T, s=70, zorder=4, **rings)
 
 
 def _ball_of(

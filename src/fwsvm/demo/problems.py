@@ -1,4 +1,6 @@
-"""What the demo trains on: two real sets that come with the package, and two large ones."""
+"""What the demo trains on: two real sets that come with the package, and two large ones: one of
+classes that hardly overlap, and one of noisy labels.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,7 @@ from .. import datasets
 
 N_GENERATED, N_TEST = 100_000, 10_000
 N_CLUSTERS, N_FEATURES, SPREAD = 200, 20, 0.35
+FLIPPED = 0.1  # of the labels of the spiral
 
 
 @dataclass(frozen=True)
@@ -63,14 +66,16 @@ def clusters() -> Problem:
 
 
 def spiral() -> Problem:
-    """Rows all over a disk, in two classes that wind around each other: a picture in the plane."""
+    """Rows all over a disk, in two classes that wind around each other, some labels flipped."""
     rng = np.random.default_rng(0)
     n_rows = N_GENERATED + N_TEST
     radius, angle = np.sqrt(rng.random(n_rows)), rng.uniform(0, 2 * np.pi, n_rows)
-    y = np.where(np.sin(5 * np.pi * radius - angle) > 0, 1, -1)
+    truth = np.where(np.sin(5 * np.pi * radius - angle) > 0, 1, -1)
+    y = np.where(rng.random(n_rows) < FLIPPED, -truth, truth)
     X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]).astype(np.float32)
     parts = X[:N_GENERATED], y[:N_GENERATED], X[N_GENERATED:], y[N_GENERATED:]
-    return Problem("spiral", *parts, C=100, gamma=30)
+    best = float(np.mean(truth[N_GENERATED:] == y[N_GENERATED:]))
+    return Problem("noisy spiral", *parts, C=1, gamma=30, best=best)
 
 
 def small_problem() -> tuple[NDArray[np.float64], NDArray[np.int64]]:

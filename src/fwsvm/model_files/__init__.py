@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ..estimators import SVC
+from ..whole_file import whole_file
 from . import libsvm_text, saved
 from .contents import Contents
 from .saved import ModelFileError
@@ -45,7 +46,8 @@ def save_model(
         content = saved.encode(model)
     else:
         content = libsvm_text.encode(_without_preparation(model))
-    saved.write_whole(path, content)
+    with whole_file(path) as file:
+        file.write(content)
 
 
 def load_model(path: str | os.PathLike[str], *, n_features: int | None = None) -> SVC | TableModel:

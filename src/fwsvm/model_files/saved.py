@@ -9,11 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-import uuid
 from collections.abc import Callable
 from dataclasses import asdict, fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -77,17 +74,6 @@ def header_of(model: SVC | TableModel, contents: Contents) -> dict[str, Any]:
         "preparation": model.preparation.to_dict() if isinstance(model, TableModel) else None,
         "target_name": model.target_name if isinstance(model, TableModel) else None,
     }
-
-
-def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """A file that is there in full or not at all."""
-    place = Path(path)
-    own = place.with_name(f"{place.name}.{uuid.uuid4().hex}.part")
-    try:
-        own.write_bytes(content)
-        own.replace(place)
-    finally:
-        own.unlink(missing_ok=True)
 
 
 def _arrays(contents: Contents) -> dict[str, NDArray[Any]]:
