@@ -128,17 +128,20 @@ class DualProblem:
         self, active: Ints, coefficients: Floats, among: Ints | None = None, dtype: Any = None
     ) -> Floats:
         """(Q b)_i of the rows ``among`` (all by default) for the coefficients of active rows."""
-        signed = coefficients * self.signs[active]
-        points = self.rows.take(active)
+        points = None if among is active else self.rows.take(active)
+        return self.margins_from(points, coefficients * self.signs[active], among, dtype)
+
+    def margins_from(
+        self, points: Rows | None, signed: Floats, among: Ints | None = None, dtype: Any = None
+    ) -> Floats:
+        """The same for coefficients b_j y_j of any points; None means the rows ``among``."""
         wanted = self.rows if among is None else self.rows.take(among)
         signs = self.signs if among is None else self.signs[among]
-        symmetric = among is active
 
         def compute() -> Floats:
-            others = None if symmetric else points
-            return self.kernel.product(wanted, others, signed, dtype=dtype, n_jobs=self.n_jobs)
+            return self.kernel.product(wanted, points, signed, dtype=dtype, n_jobs=self.n_jobs)
 
-        evaluations = len(wanted) * len(active) // (2 if symmetric else 1)
+        evaluations = len(wanted) * len(signed) // (2 if points is None else 1)
         outputs = self.work.timed(evaluations, compute) + signed.sum()
         margins: Floats = signs * outputs
         return margins
