@@ -75,18 +75,29 @@ class DualProblem:
         with np.errstate(over="ignore"):
             values = self.kernel.diagonal(self.rows)
         # |k(x, z)| is nowhere larger than on the diagonal.
-        if not np.abs(values).max() < np.finfo(self.rows.dtype).max:
+        if not np.abs(values).max(initial=0.0) < np.finfo(self.rows.dtype).max:
             raise ValueError(
                 f"Kernel values must be finite numbers of {self.rows.dtype}. Got k(x, x) up to "
                 f"{np.abs(values).max():.3g}. Scale the features, for example with "
                 "sklearn.preprocessing.StandardScaler, or use smaller kernel parameters."
             )
         self.diagonal: Floats = values + 1.0 + self.ridge
-        self.delta2 = float(self.diagonal.max())  # Delta^2: constant, or just large enough
+        self.delta2 = float(
+            self.diagonal.max(initial=0.0)
+        )  # Delta^2: constant, or just large enough
 
     @property
     def size(self) -> int:
         return len(self.rows)
+
+    def append(self, rows: Rows, signs: Floats, ridge: Floats) -> None:
+        """More rows, which are numbered from the present size on."""
+        others = replace(self, rows=rows.beside(self.rows), signs=signs, ridge=ridge)
+        self.rows = self.rows.followed_by(others.rows)
+        self.signs = np.concatenate([self.signs, signs])
+        self.ridge = np.concatenate([self.ridge, ridge])
+        self.diagonal = np.concatenate([self.diagonal, others.diagonal])
+        self.delta2 = max(self.delta2, others.delta2)
 
     def merged(self) -> Merged:
         """The same problem with equal rows of the same sign as one row."""

@@ -6,12 +6,11 @@ matter. `Serial` is the one shard of this process; `fwsvm.dask` has the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from ..dual import DualProblem, Floats, Ints
 from .core_set import CoreSet, Mask
-from .scan import Level, Scan
+from .scan import CheckTime, Level, Scan
 
 
 class Found(NamedTuple):
@@ -29,7 +28,7 @@ class Collective(Protocol):
     problem: DualProblem  # of the rows at hand: the core set's are among them
     size: int  # of all rows
 
-    def look(self, core: CoreSet, level: Level | None, check_time: Callable[[], None]) -> Found:
+    def look(self, core: CoreSet, level: Level | None, check_time: CheckTime) -> Found:
         """At the rows of a level, or all that may have slack, but for those in the core set."""
 
     def remember(self, core: CoreSet, leaving: Mask) -> None:
@@ -53,7 +52,7 @@ class Serial:
         self.problem, self.size = problem, problem.size
         self.scan = Scan(problem, seed)
 
-    def look(self, core: CoreSet, level: Level | None, check_time: Callable[[], None]) -> Found:
+    def look(self, core: CoreSet, level: Level | None, check_time: CheckTime) -> Found:
         return Found(*self.scan.look(core.point(), core.rows, level, check_time))
 
     def remember(self, core: CoreSet, leaving: Mask) -> None:

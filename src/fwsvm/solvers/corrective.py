@@ -77,12 +77,16 @@ def solve_over(
     stopping: Stopping,
     *,
     point: tuple[Ints, Floats] | None = None,
+    level: int = 0,
     rng: np.random.Generator,
     report: Report = lambda row: False,
     began: float,
 ) -> Result:
-    """The same for rows wherever they are; the result is about the problem at hand."""
-    run = _Run(rows, stopping, rng, report, began)
+    """The same for rows wherever they are; the result is about the problem at hand.
+
+    ``point`` and ``level`` are where a run goes on that was interrupted.
+    """
+    run = _Run(rows, stopping, rng, report, began, level=level)
     with single_threaded_blas():
         try:
             run.begin(point)
@@ -138,7 +142,7 @@ class _Run:
         if point is not None:
             rows, weights = point
             core.change(np.zeros(0, dtype=bool), rows, np.zeros(len(rows)))
-            self.seen = len(rows)
+            self.seen = max(len(rows), self.level)
         else:
             self._take_in(self._next_level())
             if self.rows.size > N_SOLVED_AT_ONCE:
@@ -242,15 +246,16 @@ class _Run:
 
     # ---------------------------------------------------------------------------- clock and values
 
-    def check_time(self) -> None:
+    def check_time(self) -> float | None:
         """Ends the run when its time is over, and the calls of the engine when it will be."""
         self.report(None)
         if self.stopping.max_time is None:
-            return
+            return None
         left = self.stopping.max_time - (time.perf_counter() - self.began) - self.reserve
         if left <= 0:
             raise EndedError(Status.max_time)
         _native.set_deadline(left)
+        return left
 
     def _gap(self, penalty_outside: float) -> tuple[float, float]:
         """On the rows seen, and what those that were not in the core set add to P, as a part."""

@@ -23,6 +23,10 @@ VALUES_AT_ONCE = 100_000_000  # between two looks at the clock
 ROWS_AT_ONCE = 4096  # at least
 
 
+# Raises when the run is over; else seconds until its end, if it has one.
+CheckTime = Callable[[], float | None]
+
+
 class Level(NamedTuple):
     """The rows whose random number in [0, 1) lies between two others."""
 
@@ -59,9 +63,7 @@ class Scan:
         self._moved_then: Floats = np.zeros(problem.size)
         self.seconds_of_a_value = 1e-9
 
-    def look(
-        self, point: Point, inside: Ints, level: Level | None, check_time: Callable[[], None]
-    ) -> Seen:
+    def look(self, point: Point, inside: Ints, level: Level | None, check_time: CheckTime) -> Seen:
         """At the rows of a level, or all that may have slack, but for those in the core set."""
         rows = self._rows_of(level, inside) if level else self.may_have_slack(point, inside)
         margins = self.evaluate(rows, point, check_time)
@@ -73,7 +75,7 @@ class Scan:
         self.margins[rows] = margins
         self._moved_then[rows] = moved
 
-    def evaluate(self, rows: Ints, point: Point, check_time: Callable[[], None]) -> Floats:
+    def evaluate(self, rows: Ints, point: Point, check_time: CheckTime) -> Floats:
         """Margins of these rows."""
         chunk = max(ROWS_AT_ONCE, VALUES_AT_ONCE // max(1, len(point.support)))
         work = self.problem.work
