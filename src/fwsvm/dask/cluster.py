@@ -117,7 +117,8 @@ class Cluster:
                 continue
             given = [None] * len(numbers) if given is None else given
             answers |= dict(zip(numbers, given, strict=False))
-        self.client.cancel([future for future in asked if not future.done()])
+        if late := [future for future in asked if not future.done()]:
+            self.client.cancel(late)
         return answers
 
     def _find_parts(self, check_time: CheckTime) -> dict[str, list[int]]:

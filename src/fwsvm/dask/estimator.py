@@ -8,10 +8,12 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+import dask
 import numpy as np
 from distributed import Client, get_client
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
@@ -74,7 +76,7 @@ class DaskSVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     >>> import dask.array as da
     >>> from dask.distributed import Client
     >>> from fwsvm.dask import DaskSVC
-    >>> client = Client(processes=False, n_workers=2, dashboard_address=None)
+    >>> client = Client(processes=False, n_workers=2, dashboard_address=":0")
     >>> X = da.random.default_rng(0).standard_normal((3000, 4), chunks=(1000, 4)).persist()
     >>> y = (X[:, 0] * X[:, 1] > 0).astype(int)
     >>> model = DaskSVC(C=10.0, random_state=0).fit(X, y)
@@ -281,6 +283,26 @@ class DaskSVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             by_pair = self.decision_function_shape == "ovo" and self.multiclass != "ovr"
             columns = len(self.intercept_) if by_pair else n_classes
         return self._by_block(X, "decision_function", columns, np.dtype(np.float64))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Part of the rows whose class is predicted right; lazy arguments are computed by block.
+
+        Parameters
+        ----------
+        X : what ``predict`` takes
+            Rows.
+        y, sample_weight : what ``fit`` takes, or arrays
+            Their classes, and how much each counts.
+
+        Returns
+        -------
+        score : float
+        """
+        together = [dask.compute(part)[0] for part in (self.predict(X), y, sample_weight)]
+        found, classes, weights = (
+            np.concatenate(part) if isinstance(part, list) else part for part in together
+        )
+        return float(accuracy_score(classes, found, sample_weight=weights))
 
     def _by_block(self, X: Any, method: str, columns: int | None, dtype: Any) -> Any:
         local = self.to_local()

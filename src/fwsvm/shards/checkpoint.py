@@ -12,7 +12,7 @@ import threading
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,7 @@ class Checkpoint:
         if not self.path.exists():
             return
         try:
-            with np.load(self.path, allow_pickle=False) as file:
+            with self.path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
                 arrays = dict(file)
             about = str(arrays.pop("about"))
         except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
@@ -110,7 +110,7 @@ def _arrays(result: Result) -> Arrays:
 
 def _result(own: Arrays) -> Result:
     n_iter, most, last = map(int, own["counts"])
-    kinds = [int if TraceRow.__annotations__[f] == "int" else float for f in TraceRow._fields]
+    kinds = get_type_hints(TraceRow).values()
     trace = [
         TraceRow._make(kind(value) for kind, value in zip(kinds, row, strict=True))
         for row in own["trace"]
