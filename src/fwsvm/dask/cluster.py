@@ -7,12 +7,15 @@ computed; they know everything else from the next message. Nothing waits longer 
 
 from __future__ import annotations
 
+import asyncio
+import pickle
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
+import dask.config
 import numpy as np
 from distributed import CancelledError, Client, Future, KilledWorker, wait
 from distributed.comm import CommClosedError
@@ -24,6 +27,7 @@ from ..solvers.scan import CheckTime
 
 AT_ONCE = 0.2  # seconds of waiting between two looks at the clock
 WORKERS_WATCHED = 2.0  # seconds between two looks at which workers are there
+SMALL_MESSAGES = 2**22  # bytes to all workers that may go through the scheduler
 ATTEMPTS = 10  # at a round in which workers are lost
 LOSSES = (CancelledError, KilledWorker, CommClosedError, OSError)
 
@@ -65,61 +69,52 @@ class Cluster:
         among: Sequence[int] | None = None,
     ) -> dict[int, Any]:
         """What the parts (all, or those of some numbers) answer, whichever workers are lost."""
-        answers: dict[int, Any] = {}
-        missing = set(range(len(self.parts)) if among is None else among)
+        wanted = set(range(len(self.parts)) if among is None else among)
         for _ in range(ATTEMPTS):
-            answers |= self._ask_once(question, arguments, missing, check_time)
-            missing -= set(answers)
-            if not missing:
-                return answers
-            self._homes = {}  # workers came or went
+            try:
+                homes = self._find_parts(check_time)
+                return self._ask_once(question, arguments, homes, wanted, check_time)
+            except _native.OutOfTimeError:
+                raise
+            except LOSSES:
+                self._homes = {}
         raise NoAnswerError(
             f"Workers were lost {ATTEMPTS} times while the same question was asked. Look at their "
             "logs: they may have run out of memory."
         )
 
     def _ask_once(
-        self, question: str, arguments: tuple[Any, ...], missing: set[int], check_time: CheckTime
+        self,
+        question: str,
+        arguments: tuple[Any, ...],
+        homes: dict[str, list[int]],
+        wanted: set[int],
+        check_time: CheckTime,
     ) -> dict[int, Any]:
-        """The answers of the workers that did not get lost."""
-        homes = self._find_parts(check_time)
-        asked: dict[Future, list[int]] = {}
-        try:
-            message = self._send(arguments)
-            for address, numbers in homes.items():
-                if wanted := [number for number in numbers if number in missing]:
-                    parts = [self.parts[number] for number in wanted]
-                    options = {"workers": [address], "pure": False}
-                    asked[self.client.submit(answer, parts, question, message, **options)] = wanted
-            self._wait(asked, check_time, list(homes))
-        except TimeoutError:
-            raise  # the run is over
-        except LOSSES:
-            pass  # those that have answered have answered
-        return self._collect(asked)
+        """The answers of all parts, if no worker is lost."""
+        asked, message = [], self._sent(pickle.dumps(arguments), len(homes))
+        chosen = {
+            address: numbers
+            for address, there in homes.items()
+            if (numbers := [number for number in there if number in wanted])
+        }
+        for address, numbers in chosen.items():
+            parts = [self.parts[n] for n in numbers]
+            options = {"workers": [address], "pure": False}
+            asked.append(self.client.submit(_answer, parts, question, message, **options))
+        answers = self._gather(asked, list(chosen), check_time)
+        return {
+            number: None if given is None else given[i]
+            for numbers, given in zip(chosen.values(), answers, strict=True)
+            for i, number in enumerate(numbers)
+        }
 
-    def _send(self, arguments: tuple[Any, ...]) -> Future:
-        """The arguments on all workers."""
-        try:
-            (message,) = self.client.scatter([arguments], broadcast=True, hash=False)
-        except TimeoutError:
-            raise self._no_answer() from None
-        return message
-
-    def _collect(self, asked: dict[Future, list[int]]) -> dict[int, Any]:
-        answers: dict[int, Any] = {}
-        for future, numbers in asked.items():
-            try:
-                given = future.result() if future.done() else []
-            except _native.OutOfTimeError:
-                raise
-            except LOSSES:
-                continue
-            given = [None] * len(numbers) if given is None else given
-            answers |= dict(zip(numbers, given, strict=False))
-        if late := [future for future in asked if not future.done()]:
-            self.client.cancel(late)
-        return answers
+    def _sent(self, message: bytes, n_workers: int) -> bytes | Future:
+        """What workers get: a large message once, and from there on from each other."""
+        if len(message) * n_workers < SMALL_MESSAGES:
+            return message
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+            return self.client.submit(bytes, message, pure=False)  # a task outlives any worker
 
     def _find_parts(self, check_time: CheckTime) -> dict[str, list[int]]:
         """The parts of each worker, once all are somewhere."""
@@ -128,8 +123,10 @@ class Cluster:
             homes = defaultdict(list)
             where = self.client.who_has(self.parts)
             for number, part in enumerate(self.parts):
-                if holders := sorted(where.get(part.key, ())):
-                    homes[holders[0]].append(number)
+                holders = sorted(where.get(part.key, ()))
+                if not holders:
+                    raise CommClosedError(f"part {number} was lost just now")
+                homes[holders[0]].append(number)
             self._homes = dict(homes)
         return self._homes
 
@@ -138,7 +135,7 @@ class Cluster:
     def wait(self, futures: Sequence[Future], what: str, check_time: CheckTime) -> None:
         """Until all are done; an error where one cannot be."""
         with suppress(CancelledError):  # said below, with a reason
-            self._wait(futures, check_time, None)
+            self._wait(futures, check_time)
         for future in futures:
             if future.status in ("cancelled", "lost"):
                 raise LostRowsError(
@@ -149,26 +146,44 @@ class Cluster:
             if future.status == "error":
                 _raise_with_reason(future)
 
-    def _wait(
-        self, futures: Iterable[Future], check_time: CheckTime, workers: list[str] | None
-    ) -> None:
-        """Until all are done, or a worker is lost that has to answer."""
-        ends, watched = time.monotonic() + self.timeout, time.monotonic() + WORKERS_WATCHED
-        futures = list(futures)
-        while not all(future.done() for future in futures):
+    def _wait(self, futures: Sequence[Future], check_time: CheckTime) -> None:
+        """Until all are done."""
+        ends = time.monotonic() + self.timeout
+        while True:
             try:
                 wait(futures, timeout=AT_ONCE)
                 return
             except TimeoutError:
-                check_time()
-            now = time.monotonic()
-            if now > ends:
-                self.client.cancel(futures)
-                raise self._no_answer()
-            if workers and now > watched:
-                watched = now + WORKERS_WATCHED
-                if not set(workers) <= set(self.client.nthreads()):
-                    raise CommClosedError
+                self._still_waiting(ends, check_time)
+
+    def _gather(
+        self, futures: Sequence[Future], workers: Sequence[str], check_time: CheckTime
+    ) -> list[Any]:
+        """The results, unless a worker is lost that has to give one."""
+        loop = self.client.loop.asyncio_loop
+        gathering = self.client.gather(futures, asynchronous=True)
+        results = asyncio.run_coroutine_threadsafe(gathering, loop)
+        ends, watched = time.monotonic() + self.timeout, time.monotonic()
+        try:
+            while True:
+                try:
+                    given: list[Any] = results.result(AT_ONCE)
+                    return given
+                except TimeoutError:
+                    if results.done():
+                        raise
+                    self._still_waiting(ends, check_time)
+                if time.monotonic() > watched + WORKERS_WATCHED:
+                    watched = time.monotonic()
+                    if not set(workers) <= set(self.client.nthreads()):
+                        raise CommClosedError
+        finally:
+            results.cancel()
+
+    def _still_waiting(self, ends: float, check_time: CheckTime) -> None:
+        check_time()
+        if time.monotonic() > ends:
+            raise self._no_answer()
 
     def _no_answer(self) -> NoAnswerError:
         there = len(self.client.nthreads())
@@ -185,8 +200,7 @@ class Cluster:
         """The results of a function of each item, at the client."""
         futures = self.submit_each(function, items, *arguments)
         self.wait(futures, what, lambda: None)
-        results: list[Any] = self.client.gather(futures)
-        return results
+        return self._gather(futures, [], lambda: None)
 
     def submit_each(
         self, function: Callable[..., Any], items: Sequence[Any], *arguments: Any
@@ -203,6 +217,10 @@ def _raise_with_reason(future: Future) -> None:
             f"Workers died again and again while they made their rows: {error} They may not have "
             "memory enough; use more workers or smaller chunks."
         ) from error
+
+
+def _answer(parts: list[Part], question: str, message: bytes) -> list[Any] | None:
+    return answer(parts, question, pickle.loads(message))
 
 
 def part_here(block: Any, *arguments: Any) -> Part:
