@@ -394,7 +394,7 @@ def test_the_trace_shows_every_level(dtype):
     seen = sorted({row.rows_seen for row in trace})
     assert len(seen) >= 3  # levels
     assert seen[-1] == 10_000
-    assert all(b <= 2.01 * a for a, b in pairwise(seen))
+    assert all(b <= 2.2 * a for a, b in pairwise(seen))  # their sizes are random
     for row in trace:
         assert 0 < row.working_set <= row.rows_seen
         assert row.active <= row.working_set

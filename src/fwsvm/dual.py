@@ -75,18 +75,29 @@ class DualProblem:
         with np.errstate(over="ignore"):
             values = self.kernel.diagonal(self.rows)
         # |k(x, z)| is nowhere larger than on the diagonal.
-        if not np.abs(values).max() < np.finfo(self.rows.dtype).max:
+        if not np.abs(values).max(initial=0.0) < np.finfo(self.rows.dtype).max:
             raise ValueError(
                 f"Kernel values must be finite numbers of {self.rows.dtype}. Got k(x, x) up to "
                 f"{np.abs(values).max():.3g}. Scale the features, for example with "
                 "sklearn.preprocessing.StandardScaler, or use smaller kernel parameters."
             )
         self.diagonal: Floats = values + 1.0 + self.ridge
-        self.delta2 = float(self.diagonal.max())  # Delta^2: constant, or just large enough
+        self.delta2 = float(
+            self.diagonal.max(initial=0.0)
+        )  # Delta^2: constant, or just large enough
 
     @property
     def size(self) -> int:
         return len(self.rows)
+
+    def append(self, rows: Rows, signs: Floats, ridge: Floats) -> None:
+        """More rows, which are numbered from the present size on."""
+        others = replace(self, rows=rows.beside(self.rows), signs=signs, ridge=ridge)
+        self.rows = self.rows.followed_by(others.rows)
+        self.signs = np.concatenate([self.signs, signs])
+        self.ridge = np.concatenate([self.ridge, ridge])
+        self.diagonal = np.concatenate([self.diagonal, others.diagonal])
+        self.delta2 = max(self.delta2, others.delta2)
 
     def merged(self) -> Merged:
         """The same problem with equal rows of the same sign as one row."""
@@ -128,17 +139,20 @@ class DualProblem:
         self, active: Ints, coefficients: Floats, among: Ints | None = None, dtype: Any = None
     ) -> Floats:
         """(Q b)_i of the rows ``among`` (all by default) for the coefficients of active rows."""
-        signed = coefficients * self.signs[active]
-        points = self.rows.take(active)
+        points = None if among is active else self.rows.take(active)
+        return self.margins_from(points, coefficients * self.signs[active], among, dtype)
+
+    def margins_from(
+        self, points: Rows | None, signed: Floats, among: Ints | None = None, dtype: Any = None
+    ) -> Floats:
+        """The same for coefficients b_j y_j of any points; None means the rows ``among``."""
         wanted = self.rows if among is None else self.rows.take(among)
         signs = self.signs if among is None else self.signs[among]
-        symmetric = among is active
 
         def compute() -> Floats:
-            others = None if symmetric else points
-            return self.kernel.product(wanted, others, signed, dtype=dtype, n_jobs=self.n_jobs)
+            return self.kernel.product(wanted, points, signed, dtype=dtype, n_jobs=self.n_jobs)
 
-        evaluations = len(wanted) * len(active) // (2 if symmetric else 1)
+        evaluations = len(wanted) * len(signed) // (2 if points is None else 1)
         outputs = self.work.timed(evaluations, compute) + signed.sum()
         margins: Floats = signs * outputs
         return margins

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from . import kernels
 from .dual import DualProblem, Floats
-from .rows import Rows
 from .solvers import (
     BlendedPairwise,
     CoreVectorMachine,
@@ -76,7 +75,16 @@ def is_precomputed(kernel: Any) -> bool:
     )
 
 
-def kernel_of(model: Any, rows: Rows, weights: Floats) -> kernels.Kernel:
+class HasMoments(Protocol):
+    """Rows, as far as they choose gamma."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    def feature_moments(self, weights: Floats) -> tuple[Floats, Floats]: ...
+
+
+def kernel_of(model: Any, rows: HasMoments, weights: Floats) -> kernels.Kernel:
     """The kernel that the parameters describe; sets ``_gamma`` where it has one by name."""
     kernel = _kernel_of(model, rows, weights)
     if model.solver == "cvm" and not kernel.has_constant_diagonal:
@@ -88,7 +96,7 @@ def kernel_of(model: Any, rows: Rows, weights: Floats) -> kernels.Kernel:
     return kernel
 
 
-def _kernel_of(model: Any, rows: Rows, weights: Floats) -> kernels.Kernel:
+def _kernel_of(model: Any, rows: HasMoments, weights: Floats) -> kernels.Kernel:
     name = model.kernel
     if isinstance(name, kernels.Kernel):
         return name
@@ -106,7 +114,7 @@ def _kernel_of(model: Any, rows: Rows, weights: Floats) -> kernels.Kernel:
     return kernels.Laplacian(gamma) if name == "laplacian" else kernels.RBF(gamma)
 
 
-def gamma_of(gamma: float | str, rows: Rows, weights: Floats) -> float:
+def gamma_of(gamma: float | str, rows: HasMoments, weights: Floats) -> float:
     """The number that gamma stands for on these rows; a row of weight 2 counts as two rows."""
     if not isinstance(gamma, str):
         return float(gamma)

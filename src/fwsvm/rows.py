@@ -106,6 +106,12 @@ class Rows:
         """Which stored rows these are."""
         return np.arange(len(self), dtype=np.int64) if self._selection is None else self._selection
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the whole data set that this may be a selection of."""
+        parts = ("data", "indices", "indptr") if self.is_sparse else ("data",)
+        return sum(getattr(self._data, part).nbytes for part in parts)
+
     def __repr__(self) -> str:
         storage = "csr" if self.is_sparse else "dense"
         return f"Rows({len(self)} x {self.shape[1]}, {storage} {self.dtype})"
@@ -188,6 +194,44 @@ class Rows:
         if other.usual is None or self.usual is other.usual:
             return self.in_fastest_storage(ignores_shifts=False)
         return self._stored_anew(_differing(self._data, other.usual), other.usual)
+
+    # --------------------------------------------------------------------- parts of one data set
+
+    def formed_like(self, form: Rows) -> Rows:
+        """The same rows in the type and storage of others, about the same centre."""
+        data = self._data.astype(form.dtype, copy=False)
+        if form.usual is not None:
+            data = _differing(data, form.usual)
+        else:
+            data = _stored_as("csr" if form.is_sparse else "dense", data)
+        return self._stored_anew(data, form.usual).beside(form)
+
+    def form(self) -> Rows:
+        """No rows, but of the type and storage of these, about their centre."""
+        form = self.take([]).compact()
+        if not self.is_sparse and self.centre is not None:
+            form._centre = [self.centre]
+        return form
+
+    def beside(self, others: Rows) -> Rows:
+        """The same rows with the very centre that equal parts of the set have: norms go by it."""
+        rows = self._stored_anew(self._data, others.usual)
+        rows._centre, rows._shown_sparse = others._centre, others._shown_sparse
+        return rows
+
+    def compact(self) -> Rows:
+        """These rows alone, without the data set that they are a selection of."""
+        rows = self._stored_anew(self._data[self.indices], self.usual)
+        rows._selection = None
+        return rows.beside(self)
+
+    def followed_by(self, *others: Rows) -> Rows:
+        """These rows and others of the same form, one after the other."""
+        parts = [rows.compact()._data for rows in (self, *others)]
+        data = scipy.sparse.vstack(parts, "csr") if self.is_sparse else np.concatenate(parts)
+        rows = self._stored_anew(data, self.usual)
+        rows._selection = None
+        return rows.beside(self)
 
     def _stored_anew(self, data: Any, usual: NDArray[np.float64] | None) -> Rows:
         rows = Rows.__new__(Rows)

@@ -58,7 +58,7 @@ class TrainingSet:
                 data = data[:, present]
         targets, weights = targets[present], weights[present]
         labels = _class_numbers(model, targets)
-        model.class_weight_ = _class_weights(model, targets, labels, weights)
+        model.class_weight_ = class_weights(model, targets, labels, weights)
         return cls(Rows(data), labels, weights, weights * model.class_weight_[labels], present)
 
 
@@ -72,7 +72,8 @@ def _class_numbers(model: Any, targets: NDArray[Any]) -> Ints:
     return labels.astype(np.int64)
 
 
-def _class_weights(model: Any, targets: NDArray[Any], labels: Ints, weights: Floats) -> Floats:
+def class_weights(model: Any, targets: NDArray[Any], labels: Ints, weights: Floats) -> Floats:
+    """The factor of C of each class."""
     of_class: Floats = compute_class_weight(model.class_weight, classes=model.classes_, y=targets)
     if isinstance(model.class_weight, str):  # balanced: a row of weight 2 counts as two rows
         of_class = weights.sum() / (len(model.classes_) * np.bincount(labels, weights))

@@ -11,6 +11,8 @@ best for it. Newton's method leaves some coefficients slightly negative, so D is
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 
 from ..dual import DualProblem, Floats, Ints
 from ..kernels import add_rows
+from ..rows import Rows
 
 Mask = NDArray[np.bool_]
 
@@ -29,6 +32,7 @@ COSTLY_VALUE = 150
 ROWS_COPIED = 512  # at a time
 # If this part of the rows stays, the others do as well where the matrix is stored.
 WORTH_KEEPING = 0.7
+ROUNDINGS = 64.0  # a margin is wrong by at most so many units of its precision
 
 
 class IndefiniteKernelError(ArithmeticError):
@@ -163,6 +167,21 @@ class KernelMatrix:
         return product
 
 
+@dataclass(frozen=True)
+class Point:
+    """w, as shards need to know it."""
+
+    support: Rows
+    coefficients: Floats  # b_i y_i
+    moved: float  # how far w has gone in all of its moves
+    rounding: float  # what roundings may do to a margin, per |z_i|
+    dtype: Any  # of kernel values
+
+    def exactly(self, coefficients: Floats) -> Point:
+        """The same with other coefficients in double precision."""
+        return replace(self, coefficients=coefficients, dtype=np.float64)
+
+
 class CoreSet:
     """Rows with their coefficients b and margins o, and the steps' view of the problem."""
 
@@ -173,6 +192,7 @@ class CoreSet:
         self.margins: Floats = np.empty(0)  # o = Q b
         self.signs: Floats = np.empty(0)
         self.ridge: Floats = np.empty(0)  # 1 / C_i
+        self.moved = 0.0  # how far w has gone in all of its moves
         self._values: tuple[float, float] | None = None  # P and D of this point
 
     def __len__(self) -> int:
@@ -200,7 +220,26 @@ class CoreSet:
         other = CoreSet(self.problem, dtype)
         other.change(np.empty(0, dtype=bool), self.rows, self.margins)
         other.move_to(self.coefficients)
+        other.moved = self.moved
         return other
+
+    def point(self) -> Point:
+        """What shards need to know."""
+        places = np.flatnonzero(self.coefficients)
+        support = self.problem.rows.take(self.rows[places])
+        signed = self.signs[places] * self.coefficients[places]
+        return Point(support, signed, self.moved, self._rounding(), self.matrix.dtype)
+
+    def certain_move(self) -> float:
+        """All moves of w, less what roundings may have done to the margins."""
+        return self.moved - self._rounding()
+
+    def _rounding(self) -> float:
+        """What roundings may do to a margin, per |z_i|."""
+        precision = float(np.finfo(self.matrix.dtype).eps)
+        squares = self.problem.diagonal[self.rows] - self.ridge
+        longest = math.sqrt(float(squares.max(initial=1.0)))
+        return ROUNDINGS * precision * longest * float(np.abs(self.coefficients).sum())
 
     # ------------------------------------------------------------------------------------ products
 

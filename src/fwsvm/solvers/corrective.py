@@ -13,7 +13,7 @@ Frank-Wolfe with many vertices at a time, fully corrective:
 
 Equal rows count as one with the sum of their C. Kernel work is about rows x support vectors, times
 a small factor. `core_set` is the point and its steps' view of the problem, `coordinate` and
-`newton` solve, `scan` looks at the other rows.
+`newton` solve, `collective` is where the rows are, and `scan` looks at those of a shard.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ import numpy as np
 from .. import _native
 from ..dual import Certificate, DualProblem, Floats, Ints, Merged
 from ..threads import single_threaded_blas
+from .collective import Collective, Serial
 from .coordinate import descend
 from .core_set import SMALL, CoreSet, IndefiniteKernelError
 from .loop import Report, Result, Start, Status, Stopping, TraceRow
 from .newton import Newton
-from .scan import Scan
-from .start import N_SOLVED_AT_ONCE, random_start
+from .scan import NEARBY, Level
+from .start import N_SOLVED_AT_ONCE, exact_ball
 
 FIRST_LEVEL = 1000
 # A kernel matrix of fewer multiply-adds takes less time than looking at the rows in levels.
 CHEAP_MATRIX = 5e7
 EXPONENTIAL = 20  # multiply-adds that a kernel value costs beside its inner product, about
 GROWTH = 2
-NEARBY = 0.1  # rows whose margin is above 1 by less stay in the core set or enter it
 LEVEL_TOLERANCE = 0.01  # of the gap, before all rows have been seen
 STEPS_PER_ROW = 30  # coordinate steps before Newton's method takes over
 # A sum of n roundings is taken for no larger than so many n times the precision.
@@ -69,10 +69,30 @@ def solve(
     """The optimum to a certified gap. ``start`` is where a warm start begins."""
     began = time.perf_counter()
     merged, rng = problem.merged(), np.random.default_rng(seed)
-    run = _Run(merged.problem, stopping, rng, report, began)
+    point = None if start is None else merged.merge(*start(problem, rng))
+    rows = Serial(merged.problem, seed)
+    result = solve_over(rows, stopping, point=point, rng=rng, report=report, began=began)
+    return _of_all_rows(result, merged)
+
+
+def solve_over(
+    rows: Collective,
+    stopping: Stopping,
+    *,
+    point: tuple[Ints, Floats] | None = None,
+    level: int = 0,
+    rng: np.random.Generator,
+    report: Report = lambda row: False,
+    began: float,
+) -> Result:
+    """The same for rows wherever they are; the result is about the problem at hand.
+
+    ``point`` and ``level`` are where a run goes on that was interrupted.
+    """
+    run = _Run(rows, stopping, rng, report, began, level=level)
     with single_threaded_blas():
         try:
-            run.begin(None if start is None else merged.merge(*start(problem, rng)))
+            run.begin(point)
             status = run.until_converged()
         except EndedError as end:
             status = end.status
@@ -80,7 +100,7 @@ def solve(
             status = Status.max_time
         finally:
             _native.set_deadline(None)
-        return _of_all_rows(run.result(status), merged)
+        return run.result(status)
 
 
 def _of_all_rows(result: Result, merged: Merged) -> Result:
@@ -92,13 +112,14 @@ def _of_all_rows(result: Result, merged: Merged) -> Result:
 
 @dataclass
 class _Run:
-    problem: DualProblem
+    rows: Collective
     stopping: Stopping
     rng: np.random.Generator
     report: Report
     began: float
     iteration: int = 0
-    seen: int = 0
+    level: int = 0  # of so many rows, about
+    seen: int = 0  # rows
     scan_seconds: float = 0.0
     solve_seconds: float = 0.0
     most_active: int = 0
@@ -107,40 +128,42 @@ class _Run:
     certificate: Certificate | None = None
 
     def __post_init__(self) -> None:
-        problem = self.problem
+        self.problem = problem = self.rows.problem
         is_double = problem.rows.dtype == np.float64 or self.stopping.tol < FLOAT_TOLERANCE
         self.core = CoreSet(problem, np.float64 if is_double else np.float32)
-        self.scan = Scan(problem, self.check_time)
-        self.order = self.rng.permutation(problem.size)
         self.first_level = FIRST_LEVEL
-        work = problem.kernel.work_of_a_value(problem.rows) + EXPONENTIAL
-        if problem.size <= SMALL and 0.5 * problem.size**2 * work <= CHEAP_MATRIX:
-            self.first_level = problem.size
+        work, size = problem.kernel.work_of_a_value(problem.rows) + EXPONENTIAL, self.rows.size
+        if size <= SMALL and 0.5 * size**2 * work <= CHEAP_MATRIX:
+            self.first_level = size
 
     # ------------------------------------------------------------------------------------ the loop
 
     def begin(self, point: tuple[Ints, Floats] | None) -> None:
         """The first rows, or the support vectors of a warm start."""
-        if point is None and self.problem.size > N_SOLVED_AT_ONCE:
-            self._take_in(self._next_rows(), everything=True)
-            return
-        rows, weights = point or random_start(self.problem, self.rng)
-        self.core.change(np.zeros(0, dtype=bool), rows, np.zeros(len(rows)))
-        self.core.move_to(weights)
-        self.core.scale()
+        core = self.core
+        if point is not None:
+            rows, weights = point
+            core.change(np.zeros(0, dtype=bool), rows, np.zeros(len(rows)))
+            self.seen = max(len(rows), self.level)
+        else:
+            self._take_in(self._next_level())
+            if self.rows.size > N_SOLVED_AT_ONCE:
+                return
+            weights = exact_ball(self.problem.matrix(core.rows))
+        core.move_to(weights)
+        core.scale()
 
     def until_converged(self) -> Status:
         """Levels until all rows have been seen, then full scans until the gap is certified."""
-        while self.seen < self.problem.size:
+        while self.level < self.rows.size:
             self._solve(LEVEL_TOLERANCE)
-            self._take_in(self._next_rows())
+            self._take_in(self._next_level())
         tol = self.stopping.tol
-        target, outside = tol / 2, float(len(self.core) < self.problem.size)
+        target, outside = tol / 2, float(len(self.core) < self.rows.size)
         while True:
             tolerance = max(target, min(LEVEL_TOLERANCE, 0.1 * outside))
             reached = self._solve(tolerance)
-            slack = self._take_in(self.scan.may_have_slack(self.core))
-            gap, outside = self._gap(slack)
+            gap, outside = self._gap(self._take_in(None))
             self._trace(gap)
             if gap <= tol:
                 self.certificate = self._certificate()
@@ -158,29 +181,25 @@ class _Run:
             return target
         return target / 10
 
-    def _next_rows(self) -> Ints:
-        """The next level's: levels grow by a factor up to the number of rows."""
-        level = self.problem.size
-        while level > max(GROWTH * self.seen, self.first_level):
+    def _next_level(self) -> Level:
+        """Levels grow by a factor up to the number of rows."""
+        size = level = self.rows.size
+        while level > max(GROWTH * self.level, self.first_level):
             level = -(-level // GROWTH)
-        rows = self.order[self.seen : level]
-        self.seen = level
-        known = np.zeros(self.problem.size, dtype=bool)
-        known[self.core.rows] = True
-        return rows[~known[rows]]
+        last, self.level = self.level, level
+        return Level(last / size, level / size)
 
-    def _take_in(self, rows: Ints, *, everything: bool = False) -> float:
+    def _take_in(self, level: Level | None) -> float:
         """Looks at rows, and takes in those that matter; the sum of their C_i slack_i^2."""
-        began, core, problem = time.perf_counter(), self.core, self.problem
-        margins = np.zeros(len(rows)) if everything else self.scan.evaluate(rows, core)
-        near = margins < 1.0 + NEARBY
-        slack = np.maximum(0.0, 1.0 - margins)
-        if near.any():
+        began, core, rows = time.perf_counter(), self.core, self.rows
+        found = rows.look(core, level, self.check_time)
+        self.seen += found.n_rows if level else 0
+        if len(found.rows):
             keep = (core.coefficients != 0) | (core.margins < 1.0 + NEARBY)
-            self.scan.remember(core, ~keep)
-            core.change(keep, rows[near], margins[near])
+            rows.remember(core, ~keep)
+            core.change(keep, found.rows, found.margins)
         self.scan_seconds += time.perf_counter() - began
-        return float((slack**2 / problem.ridge[rows]).sum())
+        return found.penalty
 
     def _solve(self, tolerance: float) -> bool:
         """Solves on the core set; whether its gap came within the tolerance."""
@@ -194,7 +213,7 @@ class _Run:
         finally:
             core.scale()
             change, of_margins = core.coefficients - before[0], core.margins - before[1]
-            self.scan.moved(math.sqrt(max(0.0, float(change @ of_margins))))
+            core.moved += math.sqrt(max(0.0, float(change @ of_margins)))
             self.solve_seconds += time.perf_counter() - began
         self.core = core.with_precision(np.float64)  # it may have been roundings
         return self._solve(tolerance)
@@ -227,30 +246,31 @@ class _Run:
 
     # ---------------------------------------------------------------------------- clock and values
 
-    def check_time(self) -> None:
+    def check_time(self) -> float | None:
         """Ends the run when its time is over, and the calls of the engine when it will be."""
         self.report(None)
         if self.stopping.max_time is None:
-            return
+            return None
         spent = time.perf_counter() - self.began
         left = self.stopping.max_time - spent - self._seconds_of_certificate()
         if left <= 0:
             raise EndedError(Status.max_time)
         _native.set_deadline(left)
+        return left
 
     def _seconds_of_certificate(self) -> float:
         """What the end will take: values of all rows with all that may be support vectors."""
         core = self.core
         active = np.count_nonzero((core.coefficients != 0) | (core.margins < 1.0))
-        values = self.problem.size * (int(active) + PACKING)
-        return DOUBLE_PRECISION * values * self.scan.seconds_of_a_value
+        values = self.rows.size * (int(active) + PACKING)
+        return DOUBLE_PRECISION * values * self.rows.seconds_of_a_value
 
-    def _gap(self, slack_outside: float) -> tuple[float, float]:
+    def _gap(self, penalty_outside: float) -> tuple[float, float]:
         """On the rows seen, and what those that were not in the core set add to P, as a part."""
         primal, dual = self.core.values()
         if primal <= 0:  # roundings
             return 1.0, 1.0
-        return 1.0 - dual / (primal + 0.5 * slack_outside), 0.5 * slack_outside / primal
+        return 1.0 - dual / (primal + 0.5 * penalty_outside), 0.5 * penalty_outside / primal
 
     def _trace(self, gap: float) -> bool:
         """A line of the trace; whether to stop."""
@@ -280,8 +300,11 @@ class _Run:
         """In double precision, on the rows that are not certain to have no slack."""
         rows, weights = self._point()
         idle = self.core.rows[self.core.coefficients == 0]
-        others = np.concatenate([idle, self.scan.may_have_slack(self.core)])
-        return self.problem.certificate(rows, weights, others)
+        inside = self.problem.certificate(rows, weights, idle)
+        outside = self.rows.penalty(
+            self.core, self.problem.signs[rows] * weights / inside.objective
+        )
+        return replace(inside, primal=inside.primal + 0.5 * outside)
 
     def _point(self) -> tuple[Ints, Floats]:
         """The support and its weights on the simplex."""
@@ -297,7 +320,7 @@ class _Run:
         if status is Status.converged and self.certificate:
             certificate = self.certificate
         else:
-            self.scan.evaluate(self.scan.may_have_slack(self.core), self.core)
+            self.rows.look(self.core, None, self.check_time)
             certificate = self._certificate()
         if certificate.gap <= self.stopping.tol:
             status = Status.converged

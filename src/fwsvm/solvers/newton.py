@@ -44,7 +44,7 @@ class Newton:
 
     core: CoreSet
     rng: np.random.Generator
-    check_time: Callable[[], None]
+    check_time: Callable[[], float | None]
     report: Callable[[], None]
     accuracy: float = ACCURACY
     _predicts: bool = True

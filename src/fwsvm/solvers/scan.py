@@ -1,78 +1,118 @@
-"""Scans: the margins o_i of rows outside the core set, evaluated only where they may have come to
-matter.
+"""Scans of a shard: the margins o_i of its rows, evaluated only where they may have come to matter.
 
 When w moves by dw no margin moves by more than |z_i| |dw|, |z_i|^2 = k_ii + 1. So a row whose last
 margin was above 1 by more than its share of all moves since has no slack, and nothing about it
 needs to be computed.
+
+A shard is all rows, or those of one machine or block. It sees the core set as a `Point` and the
+places of its own rows in there, and keeps nothing that cannot be computed anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from ..dual import DualProblem, Floats, Ints
-from .core_set import CoreSet, Mask
+from .core_set import Point
 
+NEARBY = 0.1  # rows whose margin is above 1 by less stay in the core set or enter it
 VALUES_AT_ONCE = 100_000_000  # between two looks at the clock
 ROWS_AT_ONCE = 4096  # at least
 SECONDS_OF_A_MULTIPLY_ADD = 5e-12  # until values have been timed
 ENOUGH_TO_TIME = 300_000  # values
-ROUNDINGS = 64.0  # a margin is wrong by at most so many units of its precision
+
+
+# Raises when the run is over; else seconds until its end, if it has one.
+CheckTime = Callable[[], float | None]
+
+
+class Level(NamedTuple):
+    """The rows whose random number in [0, 1) lies between two others."""
+
+    low: float
+    high: float
+
+
+class Seen(NamedTuple):
+    """What a look at a shard found."""
+
+    rows: Ints  # whose margins are below 1 + NEARBY
+    margins: Floats
+    penalty: float  # sum of C_i slack_i^2 of all rows that were looked at
+    n_rows: int  # of them
+
+
+def random_numbers(seed: int, first: int, count: int) -> Floats:
+    """Those of so many rows of all, wherever the rows before them are."""
+    stream = np.random.PCG64([seed, 1])
+    stream.advance(first)
+    return np.random.Generator(stream).random(count)
 
 
 class Scan:
-    """What is known of the margins of all rows."""
+    """What is known of the margins of the rows of a problem, of which ``first`` is the number of
+    the first among the rows of all shards."""
 
-    def __init__(self, problem: DualProblem, check_time: Callable[[], None]) -> None:
+    def __init__(self, problem: DualProblem, seed: int = 0, first: int = 0) -> None:
         self.problem = problem
-        self.check_time = check_time
+        self.seed, self.first = seed, first
         self.lengths: Floats = np.sqrt(problem.diagonal - problem.ridge)  # |z_i|
         self.margins: Floats = np.full(problem.size, -np.inf)  # when last evaluated
         # All moves of w until then, less what roundings may have done to the margin.
         self._moved_then: Floats = np.zeros(problem.size)
-        self._moved = 0.0
         work = problem.kernel.work_of_a_value(problem.rows)
         self.seconds_of_a_value = SECONDS_OF_A_MULTIPLY_ADD * work
 
-    def moved(self, distance: float) -> None:
-        """w has moved by so much."""
-        self._moved += distance
+    def look(self, point: Point, inside: Ints, level: Level | None, check_time: CheckTime) -> Seen:
+        """At the rows of a level, or all that may have slack, but for those in the core set."""
+        rows = self._rows_of(level, inside) if level else self.may_have_slack(point, inside)
+        margins = self.evaluate(rows, point, check_time)
+        near = margins < 1.0 + NEARBY
+        return Seen(rows[near], margins[near], self._penalty(rows, margins), len(rows))
 
-    def remember(self, core: CoreSet, leaving: Mask) -> None:
-        """Rows leave the core set with the margins they have there."""
-        rows = core.rows[leaving]
-        self.margins[rows] = core.margins[leaving]
-        self._moved_then[rows] = self._moved - self.rounding(core)
+    def remember(self, rows: Ints, margins: Floats, moved: float) -> None:
+        """The margins of rows that leave the core set."""
+        self.margins[rows] = margins
+        self._moved_then[rows] = moved
 
-    def evaluate(self, rows: Ints, core: CoreSet) -> Floats:
-        """Margins of these rows at the point of the core set."""
-        problem = self.problem
-        places = np.flatnonzero(core.coefficients)
-        support, coefficients = core.rows[places], core.coefficients[places]
-        chunk = max(ROWS_AT_ONCE, VALUES_AT_ONCE // max(1, len(support)))
-        before, rounding = problem.work.seconds, self.rounding(core)
+    def evaluate(self, rows: Ints, point: Point, check_time: CheckTime) -> Floats:
+        """Margins of these rows."""
+        chunk = max(ROWS_AT_ONCE, VALUES_AT_ONCE // max(1, len(point.support)))
+        work = self.problem.work
+        before = work.seconds
         for begin in range(0, len(rows), chunk):
-            self.check_time()
+            check_time()
             some = rows[begin : begin + chunk]
-            self.margins[some] = problem.margins(support, coefficients, some, core.matrix.dtype)
-            self._moved_then[some] = self._moved - rounding
-        values = len(rows) * len(support)
+            self.remember(some, self._margins(some, point), point.moved - point.rounding)
+        values = len(rows) * len(point.support)
         if values > ENOUGH_TO_TIME:
-            self.seconds_of_a_value = (problem.work.seconds - before) / values
+            self.seconds_of_a_value = (work.seconds - before) / values
         margins: Floats = self.margins[rows]
         return margins
 
-    def may_have_slack(self, core: CoreSet) -> Ints:
-        """The rows outside the core set that are not certain to have a margin of 1 or more."""
-        moves = self._moved - self._moved_then
-        certain = self.margins - self.lengths * moves >= 1.0
-        certain[core.rows] = True
+    def may_have_slack(self, point: Point, inside: Ints) -> Ints:
+        """The rows that are not certain to have a margin of 1 or more, nor in the core set."""
+        certain = self.margins - self.lengths * (point.moved - self._moved_then) >= 1.0
+        certain[inside] = True
         return np.flatnonzero(~certain)
 
-    def rounding(self, core: CoreSet) -> float:
-        """What roundings may do to a margin, per |z_i|."""
-        precision = float(np.finfo(core.matrix.dtype).eps)
-        longest = float(self.lengths[core.rows].max(initial=1.0))
-        return ROUNDINGS * precision * longest * float(np.abs(core.coefficients).sum())
+    def penalty(self, point: Point, inside: Ints) -> float:
+        """Sum of C_i slack_i^2 of the rows that may have slack, but for those in the core set."""
+        rows = self.may_have_slack(point, inside)
+        return self._penalty(rows, self._margins(rows, point))
+
+    def _rows_of(self, level: Level, inside: Ints) -> Ints:
+        numbers = random_numbers(self.seed, self.first, self.problem.size)
+        among = (numbers >= level.low) & (numbers < level.high)
+        among[inside] = False
+        return np.flatnonzero(among)
+
+    def _margins(self, rows: Ints, point: Point) -> Floats:
+        return self.problem.margins_from(point.support, point.coefficients, rows, point.dtype)
+
+    def _penalty(self, rows: Ints, margins: Floats) -> float:
+        slack = np.maximum(0.0, 1.0 - margins)
+        return float((slack**2 / self.problem.ridge[rows]).sum())
