@@ -327,7 +327,8 @@ def rows_from_tasks():
 @contextmanager
 def fresh_cluster(n_workers, *, restarts=True):
     """Its workers have a nanny, which starts them again, or they are single processes."""
-    options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment}
     with (
         cluster_of(n_workers if restarts else 0, silence_logs=50) as cluster,
         distributed.Client(cluster) as client,

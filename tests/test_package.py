@@ -16,7 +16,16 @@ SOURCE = Path(fwsvm.__file__).parent
 # Each room may import from the rooms before it, and from the small helpers of the first line.
 HELPERS = ("_version", "_native", "threads", "_config", "whole_file")
 ROOMS = ("rows", "kernels", "dual", "solvers", "multiclass", "progress", "training")
-ROOMS += ("parameters", "training_set", "layout", "estimators", "data", "datasets")
+ROOMS += (
+    "parameters",
+    "training_set",
+    "layout",
+    "estimators",
+    "shards",
+    "dask",
+    "data",
+    "datasets",
+)
 ROOMS += ("model_files", "tuning", "plots", "demo", "cli", "__main__")
 
 
