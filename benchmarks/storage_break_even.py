@@ -1,4 +1,4 @@
-"""At which density does CSR beat dense storage in a kernel product? Sets rows.BREAK_EVEN_DENSITY.
+"""At which density does CSR beat dense storage in a kernel product? Sets BREAK_EVEN_DENSITY.
 
 python benchmarks/storage_break_even.py
 """

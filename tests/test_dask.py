@@ -103,7 +103,9 @@ def test_the_model_is_that_of_svc(client, data, n_workers, chunks):
     assert model.trace_[0][-1].rows_seen == N
 
 
-@pytest.mark.parametrize("multiclass", ["ovo", "ovr", "ddag"])
+@pytest.mark.parametrize(
+    "multiclass", ["ovo", *(pytest.param(name, marks=pytest.mark.slow) for name in ("ovr", "ddag"))]
+)
 def test_several_classes_with_weights(client, multiclass):
     X, y = make_data(900, 4, n_features=6)
     labels = np.array(["d", "b", "c", "a"])[y]

@@ -25,10 +25,10 @@ def test_every_python_example_runs(code):
 
 
 def test_the_examples_of_docstrings_run():
-    estimators = importlib.import_module("fwsvm.estimators")
-    outcome = doctest.testmod(estimators)
-    assert outcome.attempted > 3
-    assert outcome.failed == 0
+    for module in ("fwsvm.estimators", "fwsvm.dask.estimator"):
+        outcome = doctest.testmod(importlib.import_module(module))
+        assert outcome.attempted > 3
+        assert outcome.failed == 0
 
 
 MODULES = ["rows", "kernels", "dual", "multiclass", "estimators", "parameters"]

@@ -15,18 +15,9 @@ from fwsvm import _native
 SOURCE = Path(fwsvm.__file__).parent
 # Each room may import from the rooms before it, and from the small helpers of the first line.
 HELPERS = ("_version", "_native", "threads", "_config", "whole_file")
-ROOMS = ("rows", "kernels", "dual", "solvers", "multiclass", "progress", "training")
-ROOMS += (
-    "parameters",
-    "training_set",
-    "layout",
-    "estimators",
-    "shards",
-    "dask",
-    "data",
-    "datasets",
-)
-ROOMS += ("model_files", "tuning", "plots", "demo", "cli", "__main__")
+ROOMS = ("storage", "rows", "kernels", "dual", "solvers", "multiclass", "progress", "training")
+ROOMS += ("parameters", "training_set", "layout", "estimators", "shards", "dask")
+ROOMS += ("data", "datasets", "model_files", "tuning", "plots", "demo", "cli", "__main__")
 
 
 def imports_of(path):

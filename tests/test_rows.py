@@ -13,7 +13,7 @@ from samples import each_dtype, each_storage
 
 from fwsvm import Rows
 from fwsvm.kernels import RBF
-from fwsvm.rows import BREAK_EVEN_DENSITY, MOST_SPARSE_FEATURES
+from fwsvm.storage import BREAK_EVEN_DENSITY, MOST_SPARSE_FEATURES
 
 
 @pytest.fixture(name="X")

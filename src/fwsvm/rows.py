@@ -1,4 +1,4 @@
-"""Rows: the data, dense or CSR. The only module that asks which."""
+"""Rows: the data, dense or CSR. With `storage` the only module that asks which."""
 
 from __future__ import annotations
 
@@ -8,23 +8,20 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, DTypeLike, NDArray
-from sklearn.utils import check_array
 
 from . import _native
+from .storage import (
+    BREAK_EVEN_DENSITY,
+    ROWS_OF_BLOCK,
+    Storage,
+    checked_data,
+    differing,
+    stored_as,
+)
 from .threads import thread_count
 
-Storage = Literal["auto", "dense", "csr"]
-
-# Stored values per feature up to which CSR rows are faster than dense ones in a kernel product.
-# Measured by benchmarks/storage_break_even.py.
-BREAK_EVEN_DENSITY = 0.25
 # From here on dense rows need no more memory than CSR in float32, and are faster.
 DENSE_DENSITY = 0.5
-
-# The engine looks features of sparse rows up in a table of 4 bytes each.
-MOST_SPARSE_FEATURES = 2**26
-
-_ROWS_OF_BLOCK = 4096
 
 # Rows whose mean serves as the centre: it only has to be near the data, not exact.
 _ROWS_FOR_CENTRE = 4096
@@ -57,8 +54,8 @@ class Rows:
             raise ValueError(f"storage must be 'auto', 'dense' or 'csr'. Got {storage!r} instead.")
         if dtype is not None and np.dtype(dtype) not in (np.float32, np.float64):
             raise ValueError(f"dtype must be float32 or float64. Got {np.dtype(dtype)} instead.")
-        checked = _checked(data, dtype)
-        self._data = _stored_as(storage, checked)
+        checked = checked_data(data, dtype)
+        self._data = stored_as(storage, checked)
         # Of each feature: CSR rows store what differs from it, which is 0 if there is None.
         self.usual: NDArray[np.float64] | None = None
         # Data that was converted unasked is still what it was to functions of the user.
@@ -187,13 +184,13 @@ class Rows:
         usual = np.partition(sample, middle, axis=0)[middle]
         if np.count_nonzero(sample != usual) >= BREAK_EVEN_DENSITY * sample.size:
             return self
-        return self._stored_anew(_differing(self._data, usual), usual.astype(np.float64))
+        return self._stored_anew(differing(self._data, usual), usual.astype(np.float64))
 
     def stored_like(self, other: Rows) -> Rows:
         """The same rows, stored so that kernel values with the other rows are computed fast."""
         if other.usual is None or self.usual is other.usual:
             return self.in_fastest_storage(ignores_shifts=False)
-        return self._stored_anew(_differing(self._data, other.usual), other.usual)
+        return self._stored_anew(differing(self._data, other.usual), other.usual)
 
     # --------------------------------------------------------------------- parts of one data set
 
@@ -201,9 +198,9 @@ class Rows:
         """The same rows in the type and storage of others, about the same centre."""
         data = self._data.astype(form.dtype, copy=False)
         if form.usual is not None:
-            data = _differing(data, form.usual)
+            data = differing(data, form.usual)
         else:
-            data = _stored_as("csr" if form.is_sparse else "dense", data)
+            data = stored_as("csr" if form.is_sparse else "dense", data)
         return self._stored_anew(data, form.usual).beside(form)
 
     def form(self) -> Rows:
@@ -305,8 +302,8 @@ class Rows:
         """Weighted mean and mean square of each feature over these rows, block by block."""
         total, squares = np.zeros(self.shape[1]), np.zeros(self.shape[1])
         indices = self.indices
-        for begin in range(0, len(self), _ROWS_OF_BLOCK):
-            some = slice(begin, begin + _ROWS_OF_BLOCK)
+        for begin in range(0, len(self), ROWS_OF_BLOCK):
+            some = slice(begin, begin + ROWS_OF_BLOCK)
             stored = self._data[indices[some]].astype(np.float64)
             block = stored if self.usual is None else self._dense(stored)
             total += weights[some] @ block
@@ -341,85 +338,3 @@ def _native_rows(data: Any, selection: NDArray[np.int64] | None) -> _native.Nati
     if scipy.sparse.issparse(data):
         return _native.NativeRows(data.data, data.shape[1], data.indices, data.indptr, selection)
     return _native.NativeRows(data, data.shape[1], None, None, selection)
-
-
-def _checked(data: Any, dtype: DTypeLike | None) -> Any:
-    """The data as a C-contiguous array or canonical CSR of float32 or float64, all finite."""
-    given = data.dtype if isinstance(data, np.ndarray) or scipy.sparse.issparse(data) else None
-    if given is not None and given.kind not in "fiub":
-        raise ValueError(
-            "Rows expects real numbers (float32, float64, integers or booleans). "
-            f"Got {given} instead."
-        )
-    checked = check_array(
-        data,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32] if dtype is None else np.dtype(dtype),
-        order="C",
-        ensure_min_samples=0,
-        ensure_min_features=0,
-        input_name="data",
-    )
-    if scipy.sparse.issparse(checked):
-        return _checked_sparse(checked)
-    # A view may have C-contiguous rows that are not aligned, which the engine cannot read.
-    return np.require(checked, requirements=["C", "A"])
-
-
-def _checked_sparse(data: Any) -> Any:
-    if data.shape[1] > MOST_SPARSE_FEATURES:
-        raise ValueError(
-            f"CSR data may have up to {MOST_SPARSE_FEATURES} features. Got {data.shape[1]} "
-            "instead. Drop the empty columns, or hash the features to fewer."
-        )
-    index = data.indices.dtype
-    if index != data.indptr.dtype or index not in (np.int32, np.int64):
-        index = np.dtype(np.int64)
-    # A new object around the same arrays: it does not follow what the caller does to the old one.
-    parts = (
-        np.require(data.data, requirements=["C", "A"]),
-        np.require(data.indices, dtype=index, requirements=["C", "A"]),
-        np.require(data.indptr, dtype=index, requirements=["C", "A"]),
-    )
-    own = scipy.sparse.csr_array(parts, shape=data.shape)
-    own.check_format(full_check=True)  # an index out of range would read foreign memory
-    if not own.has_canonical_format:
-        own = own.copy()
-        own.sum_duplicates()
-    return own
-
-
-def _stored_as(storage: Storage, data: Any) -> Any:
-    is_sparse = scipy.sparse.issparse(data)
-    if storage == "dense" and is_sparse:
-        return np.ascontiguousarray(data.toarray())
-    if storage == "csr" and not is_sparse:
-        return _checked_sparse(scipy.sparse.csr_array(data))
-    if storage == "auto" and not is_sparse and _density(data) < BREAK_EVEN_DENSITY:
-        return _checked_sparse(scipy.sparse.csr_array(data))
-    return data
-
-
-def _differing(data: Any, usual: NDArray[Any]) -> Any:
-    """CSR of the values that differ from the usual one of their feature, some rows at a time."""
-    n_rows, n_features = data.shape
-    narrow = usual.astype(data.dtype)
-    usual = narrow if np.array_equal(narrow, usual) else usual
-    values, features = [np.empty(0, data.dtype)], [np.empty(0, np.int64)]
-    starts = np.zeros(n_rows + 1, dtype=np.int64)
-    for begin in range(0, n_rows, _ROWS_OF_BLOCK):
-        block = data[begin : begin + _ROWS_OF_BLOCK]
-        block = block.toarray() if scipy.sparse.issparse(block) else block
-        differs = block != usual
-        places = np.flatnonzero(differs)
-        values.append(block.ravel()[places])
-        features.append(places % n_features)
-        starts[begin + 1 : begin + 1 + len(block)] = np.count_nonzero(differs, axis=1)
-    np.cumsum(starts, out=starts)
-    index = np.int32 if starts[-1] < 2**31 else np.int64
-    parts = np.concatenate(values), np.concatenate(features).astype(index), starts.astype(index)
-    return scipy.sparse.csr_array(parts, shape=data.shape)
-
-
-def _density(data: NDArray[Any]) -> float:
-    return np.count_nonzero(data) / data.size if data.size else 1.0

@@ -12,7 +12,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from ..rows import BREAK_EVEN_DENSITY
+from ..storage import BREAK_EVEN_DENSITY
 from .table import Columns, Table, cast, compact, shown
 
 Scale = Literal["standard", "minmax", "none"]

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from ..rows import BREAK_EVEN_DENSITY
+from ..storage import BREAK_EVEN_DENSITY
 
 # Columns as read: numbers, or categories as objects (str).
 Columns: TypeAlias = dict[str, NDArray[Any]]

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _native
-from ..rows import BREAK_EVEN_DENSITY, Rows
+from ..rows import Rows
+from ..storage import BREAK_EVEN_DENSITY
 from .base import Floats, Kernel
 from .checks import check_degree, check_finite, check_positive
 
