@@ -1,6 +1,6 @@
 """DaskSVC on 2 workers with 1 thread each, beside SVC on 2 threads: the same machine and problem.
 
-    python benchmarks/distributed.py [--sets kdd99 generated] [--rows 5000000] [--repeats 3]
+    python benchmarks/distributed_training.py [--sets kdd99 generated] [--rows 5000000] [--repeats 3]
 
 Rows are persisted before the clock starts. "solve" is the client's work on the core set, "parts"
 the part of the rounds in which the slowest part computed, "rounds" what the rounds took beside.
@@ -31,7 +31,7 @@ def main() -> None:
     options.add_argument("--sets", nargs="+", default=["kdd99", "generated"])
     options.add_argument("--rows", type=int, default=5_000_000, help="of the generated set")
     options.add_argument("--repeats", type=int, default=3)
-    options.add_argument("--name", default="distributed", help="of the file of results")
+    options.add_argument("--name", default="distributed_training", help="of the file of results")
     chosen = options.parse_args()
     rows = [row for name in chosen.sets for row in measure(name, chosen.rows, chosen.repeats)]
     report(chosen.name, rows)
