@@ -1,6 +1,6 @@
 """DaskSVC on 2 workers with 1 thread each, beside SVC on 2 threads: the same machine and problem.
 
-    python benchmarks/distributed_training.py [--sets kdd99 generated] [--rows 5000000] [--repeats 3]
+    python benchmarks/distributed_training.py [--sets kdd99 generated] [--rows 5000000]
 
 Rows are persisted before the clock starts. "solve" is the client's work on the core set, "parts"
 the part of the rounds in which the slowest part computed, "rounds" what the rounds took beside.

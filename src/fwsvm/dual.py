@@ -82,9 +82,9 @@ class DualProblem:
                 "sklearn.preprocessing.StandardScaler, or use smaller kernel parameters."
             )
         self.diagonal: Floats = values + 1.0 + self.ridge
-        self.delta2 = float(
-            self.diagonal.max(initial=0.0)
-        )  # Delta^2: constant, or just large enough
+        self.most_rows = len(self.rows)  # that it may grow to
+        # Delta^2: constant, or just large enough
+        self.delta2 = float(self.diagonal.max(initial=0.0))
 
     @property
     def size(self) -> int:

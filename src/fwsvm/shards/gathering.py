@@ -87,6 +87,7 @@ class Gathering:
             cache_bytes,
             n_jobs,
         )
+        problem.most_rows = self.size
         problem.delta2 = max(extent.delta2 for extent in extents)
         return problem
 

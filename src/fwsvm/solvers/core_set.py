@@ -113,7 +113,8 @@ class KernelMatrix:
     def _moved(self, old: NDArray[Any] | None, kept: Ints, n: int) -> NDArray[Any]:
         """A matrix of n rows that begins with those kept of the old one, in the same memory."""
         if self._space is None:
-            largest = min(self.problem.size**2, self.problem.cache_bytes // self.dtype.itemsize)
+            affordable = self.problem.cache_bytes // self.dtype.itemsize
+            largest = min(self.problem.most_rows**2, affordable)
             self._space = np.empty(largest, dtype=self.dtype)
         new, n_kept = self._space[: n * n].reshape(n, n), len(kept)
         if old is None or not n_kept:
