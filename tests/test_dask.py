@@ -31,6 +31,7 @@ from fwsvm.dask import DaskSVC, LostRowsError, NoAnswerError  # noqa: E402
 from fwsvm.shards import Gathering  # noqa: E402
 
 N, GAMMA = 3000, 0.2
+posix = pytest.mark.skipif(os.name != "posix", reason="kills processes as POSIX does")
 
 
 def cluster_of(n_workers, **options):
@@ -348,6 +349,7 @@ def fresh_cluster(n_workers, *, restarts=True):
                 worker.wait()
 
 
+@posix
 @pytest.mark.slow
 @pytest.mark.parametrize("wanted", [1, 3, 5])
 @pytest.mark.parametrize("restarts", [True, False])
@@ -361,6 +363,7 @@ def test_a_killed_worker_costs_time_only(wanted, restarts, data, monkeypatch):
         assert true_gap(model, *data, 2.0) <= 1.1e-5
 
 
+@posix
 @pytest.mark.slow
 def test_all_workers_may_die_at_once(data, monkeypatch):
     with fresh_cluster(2) as client:
@@ -369,6 +372,7 @@ def test_all_workers_may_die_at_once(data, monkeypatch):
         check_like_serial(model.fit(*rows_from_tasks()), *data, C=2.0)
 
 
+@posix
 @pytest.mark.slow
 def test_rows_that_cannot_be_computed_again_are_missed(data, monkeypatch):
     X, y = data
@@ -386,6 +390,7 @@ def test_rows_that_cannot_be_computed_again_are_missed(data, monkeypatch):
         assert time.monotonic() - began < 30
 
 
+@posix
 @pytest.mark.slow
 def test_a_cluster_that_is_gone_is_not_waited_for(data, monkeypatch):
     with fresh_cluster(2, restarts=False) as client:
@@ -460,6 +465,7 @@ if __name__ == "__main__":
 """
 
 
+@posix
 @pytest.mark.slow
 def test_a_killed_driver_goes_on_from_its_checkpoint(data, tmp_path):
     script = tmp_path / "driver.py"
@@ -490,3 +496,32 @@ def test_a_killed_driver_goes_on_from_its_checkpoint(data, tmp_path):
     (tmp_path / "fit").unlink()
     whole, _ = drive(pause=0).communicate(timeout=120)
     assert rounds <= float(whole.split()[0]) - 3
+
+
+def resident(field):
+    """Megabytes of this process."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split(field + ":")[1].split()[0]) / 1024
+
+
+def large_block(seed, n):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 30), dtype=np.float32)
+    return X, (X[:, 0] + X[:, 1] > 0).astype(int)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
+def test_memory_of_a_worker_is_bounded():
+    n, n_blocks = 250_000, 8
+    blocks = [dask.delayed(large_block, nout=2, pure=True)(k, n) for k in range(n_blocks)]
+    X, y = [X for X, _ in blocks], [y for _, y in blocks]
+    with fresh_cluster(2) as client:
+        small = [dask.delayed(large_block, nout=2)(k, 1000) for k in range(4)]
+        model = DaskSVC(gamma=0.01, kernel="linear", C=1e-3, client=client, random_state=0)
+        model.fit([X for X, _ in small], [y for _, y in small])  # imports and the like
+        before = client.run(resident, "VmRSS")
+        model.fit(X, y)
+        peak = client.run(resident, "VmHWM")
+    shard = n * n_blocks / 2 * 30 * 4 / 2**20
+    assert max(peak[worker] - before[worker] for worker in before) < shard + 300
