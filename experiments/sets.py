@@ -90,6 +90,10 @@ SETS = {each.name: each for each in _SETS}
 PRESENT = [each.name for each in _SETS if each.data]
 
 
+def names_of_group(group: str) -> list[str]:
+    return [each.name for each in _SETS if each.group == group and each.data]
+
+
 def listed_sizes() -> dict[str, dict[str, int]]:
     """Table 1 of the paper, by our names: m, t, K, m_max, m_min, n."""
     with (PAPER / "table1_datasets.csv").open() as file:

@@ -164,6 +164,7 @@ def _fit(cell: Cell, X: Any, y: Any, X_test: Any, y_test: Any) -> Row:
         "median_gap": float(np.median(model.gap_)),
         "statuses": Counter(model.status_),
         "iterations": int(model.n_iter_.sum()),
+        "kernel_evaluations": sum(trace[-1].kernel_evaluations for trace in model.trace_),
         "n_support": len(model.support_),
         "n_train": len(y),
         "n_test": len(y_test),

@@ -188,3 +188,45 @@ def test_results_of_another_machine_are_moved_away(tiny, run_cells, capsys):
     assert len(results_of_here(path)) == 0
     assert "measured elsewhere" in capsys.readouterr().err
     assert path.with_suffix(".1.jsonl").read_text() == text
+
+
+# ------------------------------------------------------------------------------------ statistics
+
+
+def test_the_paper_s_tables_give_the_paper_s_statistics():
+    from experiments.significance import printed, tests_of_paper
+
+    ours = {(test.quantity, test.name): test for test in tests_of_paper()}
+    papers = {(test.quantity, test.name): test for test in printed()}
+    assert set(ours) == set(papers)
+    for key, statistic in (("fw_cvm", 17), ("mfw_cvm", 20), ("fw_mfw", 159)):
+        assert ours["time", key].statistic == statistic == papers["time", key].statistic
+        assert ours["time", key].p == pytest.approx(papers["time", key].p, rel=1e-3)
+    assert ours["time", "friedman"].statistic == pytest.approx(14.858, abs=5e-4)
+    # The paper's p of F is that of both tails.
+    assert 2 * ours["time", "friedman"].p == pytest.approx(papers["time", "friedman"].p, rel=5e-3)
+    # The printed accuracies are rounded, which makes ties.
+    assert ours["accuracy", "fw_cvm"].statistic == 19
+    assert ours["accuracy", "mfw_cvm"].statistic == 48.5
+    assert ours["accuracy", "fw_mfw"].statistic == pytest.approx(63.5, abs=5)
+    assert ours["accuracy", "friedman"].statistic == pytest.approx(11.879, abs=0.5)
+
+
+def test_wilcoxon_against_the_ranks_by_hand():
+    from experiments.significance import wilcoxon
+
+    # differences 1 -2 3 4 5: the smaller sum of ranks is 2; of 32 signs 3 make it that small
+    statistic, p = wilcoxon([1, 0, 3, 4, 5], [0, 2, 0, 0, 0], "two-sided")
+    assert (statistic, p) == (2, 6 / 32)
+    assert wilcoxon([0, 2, 0, 0, 0], [1, 0, 3, 4, 5], "less")[1] == 3 / 32
+    # Pratt: a zero takes rank 1, and is then left out
+    assert wilcoxon([1, 0, 3, 4, 5, 7], [0, 2, 0, 0, 0, 7], "less")[0] == 3
+
+
+def test_friedman_by_hand():
+    from experiments.significance import friedman
+
+    # ranks 123 123 123 132: sums 4, 9, 11; chi^2 = 12 / (4 3 4) (16 + 81 + 121) - 3 4 4 = 6.5
+    F, p = friedman([[1, 1, 1, 1], [2, 2, 2, 3], [3, 3, 3, 2]])
+    assert pytest.approx(3 * 6.5 / (8 - 6.5)) == F
+    assert 0 < p < 0.05
