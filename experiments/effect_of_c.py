@@ -21,7 +21,7 @@ def part(results: Results) -> Part:
         "Test accuracy and training time over C; the width of the kernel is the mean distance on "
         "all four. A cross: stopped by the limit of time."
     )
-    columns = {"set": "", "solver": "", "C": "g", "accuracy": ".2f", "seconds": ".3g"}
+    columns = {"set": "", "solver": "", "C": "g", "accuracy": ".2f", "seconds": "3"}
     columns |= {"gap": ".1e", "support vectors": ".0f", "repetitions": ""}
     rows = [
         {

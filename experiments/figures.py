@@ -61,12 +61,14 @@ def four_rows(found: Summaries, names: Sequence[str], width: float) -> Any:
     accuracy.set_title("test accuracy (%)")
     _speed_ups(speed, names, found)
     _bars(time, names, SOLVERS, {key: each.seconds for key, each in present.items()}, found)
-    time.set(title="training time (CPU seconds)", yscale="log")
+    time.set_title("training time (CPU seconds)")
+    _logarithmic(time)
     _bars(size, names, SOLVERS, {key: each.n_support for key, each in present.items()}, found)
     rows = {(name, SOLVERS[0]): float(each.n_train) for (name, _), each in present.items()}
     _lines_over_groups(size, names, rows)
-    size.set(title="support vectors, and rows of the training set (black)", yscale="log")
-    _legend(figure, SOLVERS, width)
+    size.set(title="support vectors (black: training rows)")
+    _logarithmic(size)
+    _finish(figure, width)
     return figure
 
 
@@ -78,11 +80,19 @@ def _speed_ups(axes: Any, names: Sequence[str], found: Summaries) -> None:
     _bars(axes, names, solvers, ours, found)
     _dashes(axes, names, solvers, papers)
     axes.axhline(1.0, color="black", linewidth=0.8)
-    axes.set(title="speed-up over CVM (black dashes: the paper's)", yscale="log")
+    axes.set(title="speed-up over CVM (black dashes: the paper's)")
+    _logarithmic(axes)
 
 
 def _place(number: int, solvers: Sequence[str], solver: str) -> float:
     return number + BARS * ((solvers.index(solver) + 0.5) / len(solvers) - 0.5)
+
+
+def _logarithmic(axes: Any) -> None:
+    from matplotlib.ticker import NullFormatter
+
+    axes.set_yscale("log")
+    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _bars(
@@ -132,10 +142,13 @@ def _zoom(axes: Any, values: Sequence[float]) -> None:
         axes.set_ylim(max(0.0, low), min(100.0, np.ceil(max(values)) + 0.5))
 
 
-def _legend(figure: Any, solvers: Sequence[str], width: float) -> None:
+def _finish(figure: Any, width: float) -> None:
+    """Titles that fit, and the legend."""
     from matplotlib.patches import Patch
 
-    handles = [Patch(color=COLOURS[solver], label=NAMES[solver]) for solver in solvers]
+    for axes in figure.axes:
+        axes.title.set_fontsize(9 if width <= NARROW else 11)
+    handles = [Patch(color=COLOURS[solver], label=NAMES[solver]) for solver in SOLVERS]
     handles.append(Patch(facecolor="white", edgecolor="black", hatch="////", label="stopped"))
     figure.legend(
         handles=handles,
@@ -164,8 +177,8 @@ def effect_of_c(of_sets: Mapping[str, Mapping[tuple[str, float], Summary]], widt
             _curves(axes, found, value)
             axes.set(title=f"{SETS[name].listed}: {title}", xscale="log", xlabel="C")
             axes.set_xscale("log", base=2)
-        panels[2 * place + 1].set_yscale("log")
-    _legend(figure, SOLVERS, width)
+        _logarithmic(panels[2 * place + 1])
+    _finish(figure, width)
     return figure
 
 

@@ -18,16 +18,22 @@ DPI = 110
 
 @dataclass(frozen=True)
 class Table:
-    """``columns`` gives the format of each; a value may be a pair with a mark, as (3.2, "*")."""
+    """``columns`` gives the format of each: as of `format`, "3" for significant digits, None for
+    what only the CSV has. A value may be a pair with a mark, as (3.2, "*").
+    """
 
     name: str  # of the CSV file
-    columns: Mapping[str, str]
+    columns: Mapping[str, str | None]
     rows: Sequence[Mapping[str, Any]]
     caption: str = ""
 
     def cells(self) -> list[list[str]]:
         """What is shown, without the heading."""
-        return [[_shown(row.get(c), f) for c, f in self.columns.items()] for row in self.rows]
+        shown = {c: form for c, form in self.columns.items() if form is not None}
+        return [[_shown(row.get(c), form) for c, form in shown.items()] for row in self.rows]
+
+    def heading(self) -> list[str]:
+        return [column for column, form in self.columns.items() if form is not None]
 
     def csv(self) -> str:
         text = io.StringIO()
@@ -70,7 +76,17 @@ def _shown(value: Any, form: str) -> str:
         return _shown(value[0], form) + value[1]
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
+    if form.isdecimal():
+        return _significant(value, int(form))
     return format(value, form) if form else str(value)
+
+
+def _significant(value: float, digits: int) -> str:
+    """Without an exponent unless the number is tiny."""
+    if value == 0 or abs(value) < 1e-4 or math.isinf(value):
+        return f"{value:.{digits}g}"
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    return f"{round(value, places):,.{max(0, places)}f}"
 
 
 def _plain(value: Any) -> Any:
@@ -94,7 +110,8 @@ def _markdown_of(block: str | Table | Picture) -> str:
         return block
     if isinstance(block, Picture):
         return f"![{block.caption}]({block.name}.png)\n\n{block.caption}"
-    lines = [list(block.columns), ["---"] * len(block.columns), *block.cells()]
+    heading = block.heading()
+    lines = [heading, ["---"] * len(heading), *block.cells()]
     text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
     return f"{text}\n\n{block.caption}".strip()
 
@@ -104,7 +121,7 @@ def _markdown_of(block: str | Table | Picture) -> str:
 _STYLE = """
 :root { color-scheme: light }
 body { font: 16px/1.55 system-ui, sans-serif; color: #1d2327; background: #f6f7f5; margin: 0 }
-main { max-width: 70rem; margin: 0 auto; padding: 2rem 1.25rem 4rem }
+main { max-width: 78rem; margin: 0 auto; padding: 2rem 1.25rem 4rem }
 h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .6rem }
 h2 { margin: 0 0 .8rem; line-height: 1.25 }
 nav { font-size: .95rem; columns: 18rem } nav a { display: block; padding: .15rem 0 }
@@ -115,15 +132,20 @@ section p { max-width: 52rem } picture, img { width: 100%; height: auto; display
 figure { margin: 1.2rem 0 } figcaption, .caption { color: #5b666d; font-size: .9rem }
 .scroll { overflow-x: auto; margin: 1rem 0 .3rem }
 table { border-collapse: collapse; font-size: .88rem }
-th, td { padding: .32rem .6rem; text-align: right; font-variant-numeric: tabular-nums;
+th, td { padding: .32rem .5rem; text-align: right; font-variant-numeric: tabular-nums;
          white-space: nowrap; border-bottom: 1px solid #eceeea }
 th { color: #47525a; font-weight: 600; border-bottom: 2px solid #d5d9d3; vertical-align: bottom }
 th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: white }
 td.text { text-align: left; white-space: normal; min-width: 14rem }
+.texts td, .texts th { vertical-align: top; text-align: left }
 td.holds { color: #00694c; font-weight: 600 } td.partly { color: #8a5a00; font-weight: 600 }
 td.not { color: #a8320a; font-weight: 600 }
 @media (max-width: 600px) { main { padding: 1rem .6rem } section { padding: .9rem; }
-  h1 { font-size: 1.45rem } h2 { font-size: 1.2rem } }
+  h1 { font-size: 1.45rem } h2 { font-size: 1.2rem }
+  .texts tr:first-child { display: none } .texts td:empty { display: none }
+  .texts td, .texts td:first-child { display: block; text-align: left; white-space: normal;
+    border: 0; padding: .1rem 0 } .texts td:first-child { font-weight: 600 }
+  .texts tr { display: block; border-bottom: 1px solid #d5d9d3; padding: .6rem 0 } }
 """
 _VERDICTS = {"holds": "holds", "holds partly": "partly", "does not hold": "not"}
 _LONG = 40  # characters from which a cell is a text that wraps
@@ -156,10 +178,12 @@ def _html_of(block: str | Table | Picture) -> str:
             f'<img alt="{html.escape(block.caption)}" src="{wide}"></picture>'
             f"<figcaption>{html.escape(block.caption)}</figcaption></figure>"
         )
-    head = "".join(f"<th>{html.escape(column)}</th>" for column in block.columns)
-    body = "".join(f"<tr>{''.join(map(_html_of_cell, row))}</tr>\n" for row in block.cells())
+    head = "".join(f"<th>{html.escape(column)}</th>" for column in block.heading())
+    rows = block.cells()
+    body = "".join(f"<tr>{''.join(map(_html_of_cell, row))}</tr>\n" for row in rows)
+    kind = ' class="texts"' if any(len(cell) > _LONG for row in rows for cell in row) else ""
     caption = f'<p class="caption">{html.escape(block.caption)}</p>' if block.caption else ""
-    return f'<div class="scroll"><table><tr>{head}</tr>\n{body}</table></div>{caption}'
+    return f'<div class="scroll"><table{kind}><tr>{head}</tr>\n{body}</table></div>{caption}'
 
 
 def _html_of_text(text: str) -> str:

@@ -23,7 +23,7 @@ from .cells import SOLVERS, Cell, Results, is_stopped
 from .sets import PRESENT, SETS, gamma, listed_sizes
 
 REPETITIONS = 5
-LIMITS = {"tables": 120.0, "C": 20.0, "polynomial": 60.0, "tuning": 20.0, "grid": 2.0}
+LIMITS = {"tables": 120.0, "C": 20.0, "polynomial": 60.0, "tuning": 20.0, "grid": 1.0}
 REPEATED = {"tables": 60.0, "C": 10.0, "polynomial": 30.0}
 LARGEST, LIMIT_OF_LARGEST = "KDD-full", 300.0
 C_VALUES = tuple(2.0**k for k in range(13))

@@ -33,6 +33,7 @@ class Summary:
     n_support: float
     n_train: int
     iterations: float
+    kernel_evaluations: float
 
 
 Summaries = dict[tuple[str, str], Summary]  # by set and solver
@@ -83,6 +84,7 @@ def _summary(cells: Sequence[Cell], rows: Sequence[Row]) -> Summary:
         statistics.mean(row["n_support"] for row in rows),
         rows[0]["n_train"],
         statistics.mean(row["iterations"] for row in rows),
+        statistics.mean(row["kernel_evaluations"] for row in rows),
     )
 
 

@@ -36,8 +36,8 @@ def papers() -> dict[tuple[str, str], tuple[float, float]]:
 def part(results: Results) -> Part:
     found, printed = summaries(results, "polynomial", kernel="poly"), papers()
     columns = {"set": "", "solver": "", "C": "g", "accuracy, paper": ".2f", "accuracy": ".2f"}
-    columns |= {"± accuracy": ".2g", "rbf accuracy": ".2f", "seconds, paper": ".3g"}
-    columns |= {"seconds": ".3g", "± seconds": ".2g", "gap": ".1e", "repetitions": ""}
+    columns |= {"± accuracy": ".2g", "rbf accuracy": ".2f", "seconds, paper": "3"}
+    columns |= {"seconds": "3", "± seconds": "2", "gap": ".1e", "repetitions": ""}
     gaussian = summaries(results, "tables")
     rows = []
     for (name, solver), each in found.items():

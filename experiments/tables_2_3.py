@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from .significance import accuracies_of_paper, seconds_of_paper
 from .summary import Summaries, Summary, speed_up, summaries
 
 STOPPED = "* stopped by the limit of time"
+ABSENT = f"Absent here: {', '.join(name for name, each in SETS.items() if not each.data)}."
 
 
 def part(results: Results) -> Part:
@@ -25,8 +27,8 @@ def part(results: Results) -> Part:
             "paper's values stand first. Their machine was another one, so the third table "
             "compares speed-ups over CVM: the last columns are ours divided by the paper's.",
             _table("table_2_accuracy", found, accuracies_of_paper(), _accuracy, ".2f",
-                   "Test accuracy in percent (Table 2)."),
-            _table("table_3_seconds", found, seconds_of_paper(), _seconds, ".3g",
+                   f"Test accuracy in percent (Table 2). {ABSENT}"),
+            _table("table_3_seconds", found, seconds_of_paper(), _seconds, "3",
                    "Training time in seconds (Table 3): theirs of 2010, ours CPU time of one "
                    f"thread, in the solver. {STOPPED}."),
             _speed_ups(found),
@@ -50,9 +52,9 @@ def _table(
     form: str,
     caption: str,
 ) -> Table:
-    columns = {"set": ""} | {f"{NAMES[s]}, paper": form for s in OF_PAPER}
+    columns: dict[str, str | None] = {"set": ""} | {f"{NAMES[s]}, paper": form for s in OF_PAPER}
     for solver in SOLVERS:
-        columns |= {NAMES[solver]: form} | {f"± {NAMES[solver]}": ".2g"}
+        columns |= {NAMES[solver]: form, f"deviation of {NAMES[solver]}": None}
     rows = []
     for set_name in SETS:
         row: dict[str, Any] = {"set": set_name}
@@ -60,8 +62,9 @@ def _table(
         for solver in SOLVERS:
             if each := found.get((set_name, solver)):
                 mean, deviation = values(each)
-                row[NAMES[solver]] = (mean, "*" if each.is_stopped else "")
-                row[f"± {NAMES[solver]}"] = deviation
+                mark = "" if math.isnan(deviation) else f" ± {deviation:.1g}"
+                row[NAMES[solver]] = mean, mark + ("*" if each.is_stopped else "")
+                row[f"deviation of {NAMES[solver]}"] = deviation
         rows.append(row)
     return Table(name, columns, rows, caption)
 
@@ -69,10 +72,10 @@ def _table(
 def _speed_ups(found: Summaries) -> Table:
     columns = {"set": "", "rows": ","}
     for solver in OF_PAPER[1:]:
-        columns |= {f"{NAMES[solver]}, paper": ".3g"}
-    columns |= {NAMES[solver]: ".3g" for solver in SOLVERS[1:]}
+        columns |= {f"{NAMES[solver]}, paper": "3"}
+    columns |= {NAMES[solver]: "3" for solver in SOLVERS[1:]}
     for solver in OF_PAPER[1:]:
-        columns |= {f"{NAMES[solver]}, ours / paper's": ".3g"}
+        columns |= {f"{NAMES[solver]}, ours / paper's": "3"}
     papers, rows = seconds_of_paper(), []
     for name in dict.fromkeys(name for name, _ in found):
         row: dict[str, Any] = {"set": name, "rows": found[name, _any_solver(found, name)].n_train}
