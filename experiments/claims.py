@@ -99,8 +99,8 @@ def less_accurate(found: Summaries, solver: str, than: str) -> Claim | None:
         f"{NAMES[than]} is more accurate than {NAMES[solver]}",
         by_test(p, share),
         f"More accurate on {sum(loss > 0 for loss in losses)} of {len(names)} sets, p = {p:.2g}; "
-        f"{NAMES[solver]} loses {statistics.median(losses):.2f} points in the median, "
-        f"{max(losses):.2f} at most.",
+        f"{NAMES[solver]} loses {_points(statistics.median(losses))} points in the median, "
+        f"{_points(max(losses))} at most.",
         _what_a_loss_is(found, names, losses, solver),
     )
 
@@ -234,6 +234,10 @@ def _column(
 def _differences(found: Summaries, names: Sequence[str], first: str, second: str) -> list[float]:
     """Accuracy of one solver minus that of another."""
     return [found[name, first].accuracy - found[name, second].accuracy for name in names]
+
+
+def _points(value: float) -> str:
+    return f"{round(value, 2) + 0.0:.2f}"  # no -0.00
 
 
 def _seconds(each: Summary) -> float:

@@ -268,8 +268,8 @@ def _default(found: Summaries) -> list[str]:
         f"to be at most {CERTIFIED:g}. It is faster than CVM by a geometric mean of "
         f"{statistics.geometric_mean(to_cvm):.3g} ({min(to_cvm):.2g} to {max(to_cvm):.3g}), and "
         f"faster than the fastest of the paper's three on {wins} of {len(names)} sets. "
-        f"Its accuracy is that of CVM {gains[low]:+.2f} ({low}) to {gains[high]:+.2f} points "
-        f"({high}), {statistics.mean(gains.values()):+.2f} on average."
+        f"Its accuracy differs from that of CVM by {gains[low]:+.2f} ({low}) to "
+        f"{gains[high]:+.2f} points ({high}), {statistics.mean(gains.values()):+.2f} on average."
     )
     if lost:
         gaps = [min(found[n, s].gap for s in OF_PAPER) for n in lost]

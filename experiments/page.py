@@ -91,7 +91,9 @@ def _significant(value: float, digits: int) -> str:
 
 def _plain(value: Any) -> Any:
     value = value[0] if isinstance(value, tuple) else value
-    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.6g}"
+    return "" if value is None else value
 
 
 # -------------------------------------------------------------------------------------- Markdown

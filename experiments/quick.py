@@ -2,25 +2,28 @@
 
 Its cells are those of `plan.QUICK_SETS` with the first seed, but for those that took the full run
 more than `plan.QUICK_LIMIT` seconds. They are measured anew each time, in build/, and must come out
-as stored: what is random has a seed, so that only roundings of another machine may differ.
+as stored: what is random has a seed. Roundings of another machine can lead it elsewhere, but not
+further than other seeds do.
 """
 
 from __future__ import annotations
 
+import statistics
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from . import plan
-from .cells import Cell, Results, Row, is_stopped
+from .cells import Cell, Results, is_stopped
 from .plan import Job
 from .report import write_report
 from .run import run
 from .sets import PREPARED
 
 FOLDER = PREPARED / "quick"
-MOST_OF_ACCURACY = 0.5  # points
-MOST_OF_SUPPORT = 0.05  # of the support vectors
+TOLERANCES = {"accuracy": 0.005, "n_support": 0.05}  # as shares of the stored value
+DEVIATIONS = 4.0  # where repetitions differ by more
 
 
 def main(stored: Path, workers: int) -> int:
@@ -62,10 +65,15 @@ def differences(results: Results, full: Results) -> Iterator[str]:
     """What is not as in the full run; cells that time ended may differ."""
     for cell, row in results:
         if cell in full and not (is_stopped(row) or is_stopped(full[cell])):
-            for name, most in (("accuracy", MOST_OF_ACCURACY), ("n_support", _support(full[cell]))):
+            for name, share in TOLERANCES.items():
+                most = _tolerance(cell, name, share, full)
                 if abs(row[name] - full[cell][name]) > most:
-                    yield f"{cell}: {name} is {row[name]}, was {full[cell][name]}"
+                    yield f"{cell}: {name} is {row[name]:g}, was {full[cell][name]:g} ± {most:.2g}"
 
 
-def _support(row: Row) -> float:
-    return max(5.0, MOST_OF_SUPPORT * row["n_support"])
+def _tolerance(cell: Cell, name: str, share: float, full: Results) -> float:
+    """A share of the value, or what it differs by among repetitions."""
+    seeds = [replace(cell, seed=seed) for seed in range(plan.REPETITIONS)]
+    values = [full[each][name] for each in seeds if each in full and name in full[each]]
+    deviation = statistics.stdev(values) if len(values) > 1 else 0.0
+    return float(max(share * full[cell][name], DEVIATIONS * deviation))
