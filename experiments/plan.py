@@ -16,7 +16,8 @@ what the first of them took. The rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from .cells import SOLVERS, Cell, Results, is_stopped
@@ -152,20 +153,27 @@ def _around(point: tuple[int, int], step: int) -> Iterable[tuple[int, int]]:
 
 
 def expected_seconds(cells: Sequence[Cell], results: Results) -> float:
-    """CPU seconds that cells will take: as others of their kind, solver and set or kind and solver
-    took on average.
+    """CPU seconds that cells will take: as others of their kind, solver and set took on average,
+    or as those on other sets took for each row.
     """
-    kinds: tuple[Callable[[Cell], tuple[str, ...]], ...] = (
-        lambda cell: (cell.experiment, cell.part, cell.solver, cell.set),
-        lambda cell: (cell.experiment, cell.part, cell.solver),
-    )
-    sums: dict[tuple[str, ...], tuple[int, float]] = {}
+    rows_of = defaultdict(lambda: 1, {n: size["m"] for n, size in listed_sizes().items()})
+    known: dict[tuple[str, ...], tuple[float, float]] = {}  # seconds and rows
     for cell, row in results:
-        for kind in kinds:
-            count, total = sums.get(kind(cell), (0, 0.0))
-            sums[kind(cell)] = count + 1, total + row.get("fit_seconds", 0.0)
+        for kind in _kinds(cell):
+            seconds, rows = known.get(kind, (0.0, 0.0))
+            took = row.get("fit_seconds", 0.0)
+            known[kind] = seconds + took, rows + rows_of[cell.set]
     expected = 0.0
     for cell in cells:
-        known = next((sums[kind(cell)] for kind in kinds if kind(cell) in sums), (1, 1.0))
-        expected += known[1] / known[0]
+        totals = [known[kind] for kind in _kinds(cell) if kind in known]
+        seconds, rows = totals[0] if totals else (1.0, rows_of[cell.set])
+        each = min(cell.limit, seconds / rows * rows_of[cell.set])
+        if cell.seed == 0 or each * (cell.seed + 1) <= REPEATED[cell.experiment]:
+            expected += each
     return expected
+
+
+def _kinds(cell: Cell) -> tuple[tuple[str, ...], ...]:
+    """From narrow to wide."""
+    kind = cell.experiment, cell.part, cell.solver
+    return (*kind, cell.set), kind

@@ -129,7 +129,10 @@ class Display:
         console = Console(stderr=True)
         self._bar: Progress | None = None
         if console.is_terminal:
-            columns = (BarColumn(), TextColumn("{task.completed}/{task.total}  {task.description}"))
+            columns = (
+                BarColumn(20),
+                TextColumn("{task.completed}/{task.total} {task.description}"),
+            )
             self._bar = Progress(*columns, console=console)
             self._task: TaskID = self._bar.add_task("", total=done + len(left), completed=done)
             self._bar.start()
@@ -138,12 +141,12 @@ class Display:
         self, cell: Cell, row: Row, left: Sequence[Cell], results: Results, workers: int
     ) -> None:
         minutes = expected_seconds(left, results) / 60 / workers
-        text = f"{len(left)} cells, about {minutes:.0f} minutes left; {_short(cell, row)}"
+        text = f"cells, about {minutes:.0f} minutes left"
         if self._bar:
-            done = len(results)
+            text, done = f"{text}; {cell.set} {cell.solver}", len(results)
             self._bar.update(self._task, completed=done, total=done + len(left), description=text)
         else:
-            print(text, file=sys.stderr, flush=True)
+            print(f"{len(left)} {text}; {_short(cell, row)}", file=sys.stderr, flush=True)
 
     def close(self) -> None:
         if self._bar:
