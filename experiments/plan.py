@@ -11,7 +11,7 @@ what the first of them took. The rules:
 - C is tuned by fits of at most `LIMITS["tuning"]` seconds; one that was stopped counts with the
   model it has by then.
 - The grid of sigma^2 and C is searched from coarse to fine: every fourth power of two, then steps
-  of two and of one around the best.
+  of two and of one around the best. Where a fold is stopped, no other is run at that point.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .cells import SOLVERS, Cell, Results, is_stopped
 from .sets import PRESENT, SETS, gamma, listed_sizes
 
 REPETITIONS = 5
-LIMITS = {"tables": 120.0, "C": 20.0, "polynomial": 60.0, "tuning": 20.0, "grid": 1.0}
+LIMITS = {"tables": 120.0, "C": 20.0, "polynomial": 60.0, "tuning": 20.0, "grid": 5.0}
 REPEATED = {"tables": 60.0, "C": 10.0, "polynomial": 30.0}
 LARGEST, LIMIT_OF_LARGEST = "KDD-full", 300.0
 C_VALUES = tuple(2.0**k for k in range(13))

@@ -59,7 +59,8 @@ def _rules() -> str:
         f"stay within {repeated['tables']:g} CPU seconds ({repeated['polynomial']:g} s polynomial, "
         f"{repeated['C']:g} s for C); not when it was stopped, and not on KDD-full."
         "\n- The grid is searched from coarse to fine: every fourth power of two of sigma^2 from "
-        "2^-15 to 2^5 and of C from 2^-5 to 2^15, then steps of two and of one around the best."
+        "2^-15 to 2^5 and of C from 2^-5 to 2^15, then steps of two and of one around the best. "
+        "Where a fold is stopped, no other is run at that point."
     )
 
 

@@ -115,6 +115,8 @@ def test_a_fit_past_its_limit_is_marked(tiny, run_cells):
     assert is_stopped(row)
     assert row["statuses"]["max_time"] > 0
     assert row["gap"] > 0
+    folds = replace(slow, part="folds")
+    assert run_cells([folds])[folds]["n_train"] == 1800  # one of the ten
 
 
 def test_a_worker_that_dies_costs_one_cell(tiny):
