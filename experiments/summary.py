@@ -41,8 +41,15 @@ Summaries = dict[tuple[str, str], Summary]  # by set and solver
 
 def summaries(results: Results, experiment: str, **wanted: Any) -> Summaries:
     """Of an experiment, in the order of Table 2; cells without a model are not there."""
-    groups = grouped(results, experiment=experiment, part="test", **wanted)
-    found = {(cells[0].set, cells[0].solver): _summary(cells, rows) for cells, rows in groups}
+    found: Summaries = {}
+    for cells, rows in grouped(results, experiment=experiment, part="test", **wanted):
+        key = cells[0].set, cells[0].solver
+        if key in found:
+            raise ValueError(
+                f"{results.path.name} has cells of {key} with two values of C or gamma, so rules "
+                "have changed since some were run: take the lines of the old ones out."
+            )
+        found[key] = _summary(cells, rows)
     order = {name: number for number, name in enumerate(SETS)}
     return dict(sorted(found.items(), key=lambda item: order.get(item[0][0], len(order))))
 

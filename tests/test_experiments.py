@@ -471,3 +471,11 @@ def test_the_quick_run_agrees_with_the_stored_results(data_folder):
     )
     assert done.returncode == 0, done.stderr
     assert "cells" in done.stdout
+
+
+def test_results_of_two_rules_do_not_mix(tiny, run_cells):
+    from experiments.summary import summaries
+
+    assert len(summaries(run_cells(tiny), "tables")) == len(tiny)
+    with pytest.raises(ValueError, match="take the lines"):
+        summaries(run_cells([replace(tiny[0], C=1.0)]), "tables")
