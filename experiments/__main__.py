@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.runner import data_folder
 
 from . import quick
-from .cells import RESULTS
+from .cells import RESULTS, is_disturbed, is_stopped
 from .plan import jobs
 from .report import REPORT, write_report
 from .run import results_of_here, run
@@ -26,6 +26,9 @@ def main() -> None:
     if options.quick:
         sys.exit(quick.main(options.results, options.workers))
     results = results_of_here(options.results)
+    if options.again:
+        forgotten = results.forget(lambda row: is_stopped(row) and is_disturbed(row))
+        print(f"{forgotten} cells are run again")
     chosen = [
         job
         for job in jobs()
@@ -45,6 +48,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", nargs="+", choices=["tables", "C", "polynomial"])
     parser.add_argument("--sets", nargs="+", choices=names, metavar="SET", help=", ".join(names))
+    parser.add_argument(
+        "--again", action="store_true", help="also what was stopped while others used the CPU"
+    )
     parser.add_argument("--workers", type=int, default=2, help="cells side by side (2)")
     parser.add_argument("--minutes", type=float, help="begin no new cell after so many")
     parser.add_argument("--results", type=Path, default=RESULTS, help="file of finished cells")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 RESULTS = Path(__file__).parent / "results" / "cells.jsonl"
 SOLVERS = ("cvm", "fw", "mfw", "swap", "blended", "auto")
 OF_PAPER = ("cvm", "fw", "mfw")
+DISTURBED = 1.1  # wall clock by CPU time from which a fit had to wait for the CPU
 Row = dict[str, Any]
 
 
@@ -91,6 +92,18 @@ class Results:
             self.environments[number] = environment
         return number
 
+    def forget(self, is_unwanted: Callable[[Row], bool]) -> int:
+        """Takes cells out, also of the file; how many."""
+        lines = [json.dumps({"environment": n, **e}) for n, e in self.environments.items()]
+        kept = {cell: row for cell, row in self if not is_unwanted(row)}
+        forgotten = len(self) - len(kept)
+        unfinished = self.path.with_suffix(".unfinished")
+        lines += [json.dumps(row) for row in kept.values()]
+        unfinished.write_text("".join(f"{line}\n" for line in lines))
+        unfinished.replace(self.path)
+        self._rows = kept
+        return forgotten
+
     def begin_anew(self) -> Path:
         """Moves the file away; where it is now."""
         number = 1
@@ -132,6 +145,11 @@ def seconds(row: Row) -> float:
     """
     certificate = 0.0 if row["solver"] == "auto" else row["certificate_seconds"]
     return float(row["solver_seconds"] - certificate)
+
+
+def is_disturbed(row: Row) -> bool:
+    """Whether it had to wait for a CPU that others used, too."""
+    return bool(row.get("fit_wall_seconds", 0) > DISTURBED * row.get("fit_seconds", 0) + 0.05)
 
 
 def is_stopped(row: Row) -> bool:

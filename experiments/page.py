@@ -189,11 +189,10 @@ def _html_of(block: str | Table | Picture) -> str:
 
 
 def _html_of_text(text: str) -> str:
-    """A paragraph, or a list of lines that begin with "- "."""
-    lines = html.escape(text).split("\n- ")
-    if not lines[0].startswith("- "):
-        return f"<p>{lines[0]}</p>"
-    return "<ul>" + "".join(f"<li>{line.removeprefix('- ')}</li>" for line in lines) + "</ul>"
+    """A paragraph, with a list of the lines that begin with "- "."""
+    paragraph, *items = html.escape(text).split("\n- ")
+    listed = "".join(f"<li>{item}</li>" for item in items)
+    return f"<p>{paragraph}</p>" + (f"<ul>{listed}</ul>" if items else "")
 
 
 def _html_of_cell(text: str) -> str:

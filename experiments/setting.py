@@ -6,14 +6,12 @@ from collections import Counter
 from typing import Any
 
 from . import plan
-from .cells import Results, Row, is_stopped
+from .cells import DISTURBED, Results, Row, is_disturbed, is_stopped
 from .figures import NAMES
 from .page import Part, Table
 from .sets import SETS, listed_sizes
 from .summary import grouped, summaries
 from .worker import EPSILON, FOLDS, SAMPLE, VALIDATION
-
-DISTURBED = 1.1  # wall clock by CPU time from which a fit had to wait for the CPU
 
 
 def part(results: Results) -> Part:
@@ -70,18 +68,16 @@ def _extent(results: Results) -> str:
         return "Nothing was run yet."
     hours = sum(row.get("fit_seconds", 0) + row.get("predict_seconds", 0) for row in rows) / 3600
     stopped = sum(is_stopped(row) for row in rows)
-    waited = sum(_waited(row) for row in rows)
+    waited = sum(is_disturbed(row) for row in rows)
+    cut_short = sum(is_disturbed(row) and is_stopped(row) for row in rows)
     dates = sorted(row["date"] for row in rows)
     return (
         f"{len(rows):,} cells, {hours:.1f} CPU hours of fits and predictions, run between "
         f"{dates[0]} and {dates[-1]}. {stopped} fits were stopped or refused. In {waited} the wall "
-        f"clock exceeded the CPU time by more than {DISTURBED - 1:.0%}, as the CPU was shared; "
-        "CPU times are what counts here."
+        f"clock exceeded the CPU time by more than {DISTURBED - 1:.0%}, as the CPU was shared: CPU "
+        f"times are what counts here. {cut_short} of these were stopped by the clock, and so had "
+        "less than their limit."
     )
-
-
-def _waited(row: Row) -> bool:
-    return bool(row.get("fit_wall_seconds", 0) > DISTURBED * row.get("fit_seconds", 0) + 0.05)
 
 
 def _sets(results: Results) -> Table:

@@ -479,3 +479,18 @@ def test_results_of_two_rules_do_not_mix(tiny, run_cells):
     assert len(summaries(run_cells(tiny), "tables")) == len(tiny)
     with pytest.raises(ValueError, match="take the lines"):
         summaries(run_cells([replace(tiny[0], C=1.0)]), "tables")
+
+
+def test_what_was_stopped_while_others_used_the_cpu_can_be_forgotten(web):
+    from experiments.cells import Results, is_disturbed
+
+    text = web.path.read_text()
+    assert web.forget(is_disturbed) == 0
+    assert web.path.read_text() == text
+    cell, row = next(iter(web))
+    row["fit_wall_seconds"] = 2 * row["fit_seconds"]
+    assert web.forget(is_disturbed) == 1
+    stored = Results(web.path)
+    assert cell not in stored
+    assert len(stored) == len(text.splitlines()) - 2  # a line is the environment
+    assert stored.environments == web.environments
