@@ -9,7 +9,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find native src -type f -not -name '*.pyc')
 
-.PHONY: demo test test-all lint bench bench-peers sanitize clean
+.PHONY: demo test test-all lint bench bench-peers experiments experiments-quick sanitize clean
 
 demo: $(VENV)/installed        ## fwsvm next to scikit-learn, and demo/report.html
 	$(BIN)/fwsvm demo
@@ -34,6 +34,12 @@ bench: $(VENV)/installed-tests  ## tables on the terminal, JSON in benchmarks/re
 bench-peers: $(PEERS)/installed  ## fwsvm beside other trainers: Markdown tables, JSON and a plot; takes an hour
 	$(PEERS)/bin/python benchmarks/peers.py
 	$(PEERS)/bin/python benchmarks/growth.py
+
+experiments: $(VENV)/installed-tests  ## the paper's tables and figures: experiments/report/; two hours, can be stopped and resumed
+	$(BIN)/python -m experiments
+
+experiments-quick: $(VENV)/installed-tests  ## a part of them, held against the stored results; a few minutes
+	$(BIN)/python -m experiments --quick
 
 # The tests of kernels and of the text reader in a build with address and undefined-behaviour sanitizers, on every instruction set;
 # baseline is built there without vector extensions.

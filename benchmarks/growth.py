@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from peers import KEYS, measure, versions
 from peers_tables import disturbed
-from runner import RESULTS, merge, stored, table
-from trainers import OURS, TRAINERS, stop_runs_when_stopped
+from runner import RESULTS, merge, stop_runs_when_stopped, stored, table
+from trainers import OURS, TRAINERS
 
 ROWS = {
     "kdd99 normal": (10_000, 31_000, 100_000, 200_000, 494_021),

@@ -21,8 +21,8 @@ from typing import Any
 
 from peers_tables import disturbed, document
 from problems import PROBLEMS, load, problem_of
-from runner import RESULTS, machine, merge, stored
-from trainers import ONLY_FOR_SPARSE, OURS, TRAINERS, run, stop_runs_when_stopped
+from runner import RESULTS, machine, merge, stop_runs_when_stopped, stored
+from trainers import ONLY_FOR_SPARSE, OURS, TRAINERS, run
 
 KEYS = ("set", "trainer")
 SCANS = 3

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from arrays import load_arrays, save_arrays
 from runner import data_folder
 from sklearn.preprocessing import StandardScaler
 
@@ -76,14 +77,8 @@ def load(name: str) -> Arrays:
     version = zlib.crc32(repr(replace(problem, bar=None, scans=None)).encode())
     path = PREPARED / f"{name.replace(' ', '_')}-{version:08x}.npz"
     if not path.exists():
-        PREPARED.mkdir(parents=True, exist_ok=True)
-        _save(path, _prepare(problem))
-    with np.load(path) as stored:
-        return {
-            "X": _matrix(stored, "X"),
-            "X_test": _matrix(stored, "X_test"),
-            **{key: stored[key][()] for key in ("y", "y_test", "gamma")},
-        }
+        save_arrays(path, _prepare(problem))
+    return load_arrays(path)
 
 
 def _prepare(problem: Problem) -> Arrays:
@@ -145,24 +140,3 @@ def _of_classes(X: Any, y: Any, classes: tuple[int, int | None]) -> tuple[Any, A
 def as_dense(X: Any) -> Any:
     """The array of float32 of sparse or dense rows."""
     return np.asarray(X.toarray() if scipy.sparse.issparse(X) else X, dtype=np.float32)
-
-
-def _save(path: Path, arrays: Arrays) -> None:
-    flat: dict[str, Any] = {}
-    for key, value in arrays.items():
-        if scipy.sparse.issparse(value):
-            flat |= {f"{key}_{part}": getattr(value, part) for part in _PARTS}
-            flat[f"{key}_shape"] = value.shape
-        else:
-            flat[key] = value
-    np.savez(path, **flat)
-
-
-def _matrix(stored: Any, key: str) -> Any:
-    if key in stored:
-        return stored[key]
-    parts = tuple(stored[f"{key}_{part}"] for part in _PARTS)
-    return scipy.sparse.csr_matrix(parts, shape=tuple(stored[f"{key}_shape"]))
-
-
-_PARTS = ("data", "indices", "indptr")

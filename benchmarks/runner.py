@@ -3,8 +3,10 @@
 import json
 import os
 import platform
+import signal
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
@@ -107,6 +109,23 @@ def data_folder() -> Path | None:
     given = os.environ.get("FWSVM_DATA")
     folder = Path(given) if given else Path(__file__).parents[2] / "shared" / "data"
     return folder if folder.is_dir() else None
+
+
+def ending(return_code: int, errors: str, limit: float) -> str:
+    """How the process of a run ended: "ok" or what went wrong."""
+    if return_code == 0:
+        return "ok"
+    if return_code == -signal.SIGALRM:
+        return f"> {limit:g} s"
+    if return_code < 0:
+        return f"died of {signal.Signals(-return_code).name}"
+    last = errors.strip().splitlines()[-1:] or [f"exit code {return_code}"]
+    return f"failed: {last[0][:150]}"
+
+
+def stop_runs_when_stopped() -> None:
+    """A termination of this process ends the run under way, too, as Ctrl-C does."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
 
 
 def _shown(value: Any) -> str:

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from runner import ending
 
 LANDMARKS = 500
 CACHE_MB = 200  # of kernel values, the default of all who have such a cache
@@ -87,7 +88,10 @@ def run(
     for line in done.stdout.splitlines():
         if line.startswith("{"):
             measured |= json.loads(line)
-    return measured | {"status": _status(done, limit), "cpus_of_others": round(others, 2)}
+    return measured | {
+        "status": ending(done.returncode, done.stderr, limit),
+        "cpus_of_others": round(others, 2),
+    }
 
 
 def _seconds_of_others() -> float:
@@ -101,22 +105,6 @@ def _seconds_of_others() -> float:
     busy = (user + nice + system + sum(interrupts_and_stolen)) / os.sysconf("SC_CLK_TCK")
     ours = resource.getrusage(resource.RUSAGE_CHILDREN)
     return busy - ours.ru_utime - ours.ru_stime
-
-
-def stop_runs_when_stopped() -> None:
-    """A termination of this process ends the run under way, too, as Ctrl-C does."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
-
-
-def _status(done: subprocess.CompletedProcess[str], limit: float) -> str:
-    if done.returncode == 0:
-        return "ok"
-    if done.returncode == -signal.SIGALRM:
-        return f"> {limit:g} s"
-    if done.returncode < 0:
-        return f"died of {signal.Signals(-done.returncode).name}"
-    last = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
-    return f"failed: {last[0][:150]}"
 
 
 # ---------------------------------------------------------------------------- in the own process

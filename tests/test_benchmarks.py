@@ -79,12 +79,12 @@ def test_a_run_past_its_limit_says_so():
 
 
 def test_an_absent_trainer_fails_with_its_name(tables):
-    import trainers
+    from runner import ending
 
-    done = subprocess.CompletedProcess([], 1, "", "x\nModuleNotFoundError: No module named 'y'\n")
-    assert trainers._status(done, 1) == "failed: ModuleNotFoundError: No module named 'y'"
-    done = subprocess.CompletedProcess([], -6, "", "")
-    assert trainers._status(done, 1) == "died of SIGABRT"
+    errors = "x\nModuleNotFoundError: No module named 'y'\n"
+    assert ending(1, errors, 1) == "failed: ModuleNotFoundError: No module named 'y'"
+    assert ending(-6, "", 1) == "died of SIGABRT"
+    assert ending(0, "a warning", 1) == "ok"
 
 
 def test_unknown_set_is_refused():
