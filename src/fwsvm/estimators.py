@@ -370,7 +370,8 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes or n_problems)
             One value a row for two classes, else a column for each class or pair.
         """
-        decisions = self._machine.decisions(self._rows_to_decide(X), self.n_jobs)
+        rows = self._rows_to_decide(X)
+        decisions = self._machine.decisions(rows, self.n_jobs)
         if len(self.classes_) == 2:
             return decisions.ravel()
         if self.multiclass == "ovr" or self.decision_function_shape == "ovo":

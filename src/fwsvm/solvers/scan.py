@@ -22,6 +22,7 @@ NEARBY = 0.1  # rows whose margin is above 1 by less stay in the core set or ent
 VALUES_AT_ONCE = 100_000_000  # between two looks at the clock
 ROWS_AT_ONCE = 4096  # at least
 SECONDS_OF_A_MULTIPLY_ADD = 5e-12  # until values have been timed
+MOST_WORK = 1000.0  # of a value, when nothing is known of it
 ENOUGH_TO_TIME = 300_000  # values
 
 
@@ -63,7 +64,7 @@ class Scan:
         self.margins: Floats = np.full(problem.size, -np.inf)  # when last evaluated
         # All moves of w until then, less what roundings may have done to the margin.
         self._moved_then: Floats = np.zeros(problem.size)
-        work = problem.kernel.work_of_a_value(problem.rows)
+        work = min(MOST_WORK, problem.kernel.work_of_a_value(problem.rows))
         self.seconds_of_a_value = SECONDS_OF_A_MULTIPLY_ADD * work
 
     def look(self, point: Point, inside: Ints, level: Level | None, check_time: CheckTime) -> Seen:
