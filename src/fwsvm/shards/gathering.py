@@ -38,7 +38,7 @@ class Traffic:
     bytes_sent: int = 0  # to each worker
     bytes_received: int = 0
     seconds: float = 0.0  # from asking to having all answers
-    seconds_of_parts: float = 0.0  # of these in the part that took longest
+    seconds_of_parts: float = 0.0  # in all parts together; a worker has several
 
 
 class Gathering:
@@ -172,7 +172,7 @@ class Gathering:
         work.evaluations += sum(s.evaluations for s in sightings)
         traffic.bytes_received += sum(s.nbytes for s in sightings)
         traffic.seconds += seconds
-        traffic.seconds_of_parts += max(s.seconds for s in sightings)
+        traffic.seconds_of_parts += sum(s.seconds for s in sightings)
         values = n_support * sum(s.n_rows for s in sightings)
         if values > 1_000_000:
             self.seconds_of_a_value = seconds / values
