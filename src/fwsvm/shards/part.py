@@ -44,8 +44,10 @@ class Block:
                 "The blocks of sample_weight must be as long as those of X. Got a block of "
                 f"{len(rows)} rows with weights of shape {np.shape(sample_weight)}."
             )
-        weights = np.ones(len(rows))
-        if len(rows) and sample_weight is not None:
+        weights = np.full(len(rows), 1.0 if sample_weight is None else 0.0)
+        if np.any(
+            sample_weight
+        ):  # scikit-learn refuses weights that are all zero; a block may have them
             weights = _check_sample_weight(
                 np.asarray(sample_weight), rows, dtype=np.float64, ensure_non_negative=True
             )
