@@ -23,10 +23,12 @@ from trainers import OURS, TRAINERS
 ROWS = {
     "kdd99 normal": (10_000, 31_000, 100_000, 200_000, 494_021),
     "generated": (10_000, 31_000, 100_000, 310_000, 1_000_000, 2_000_000),
+    "generated, flips": (10_000, 31_000, 100_000, 310_000),
 }
 TITLES = {
     "kdd99 normal": "KDD Cup 99 (10 %), 119 features, normal against the rest",
-    "generated": "generated, 20 features, 1 % of the labels flipped",
+    "generated": "generated, 20 features, overlapping clusters",
+    "generated, flips": "the same, 1 % of the labels flipped",
 }
 COLOURS = {
     "fwsvm": "#d1242f",
@@ -120,7 +122,7 @@ def draw(rows: Sequence[Row], path: Path) -> Path:
     from matplotlib import pyplot as plt
 
     present = [t for t in COLOURS if any(curve(rows, name, t) for name in ROWS)]
-    figure, panels = plt.subplots(1, len(ROWS), figsize=(11, 4.6), sharey=True, dpi=150)
+    figure, panels = plt.subplots(1, len(ROWS), figsize=(15, 4.6), sharey=True, dpi=150)
     for panel, name in zip(panels, ROWS, strict=True):
         for trainer in present:
             _line(panel, curve(rows, name, trainer), trainer, COLOURS[trainer])

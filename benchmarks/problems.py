@@ -55,8 +55,10 @@ PROBLEMS = {
     "mnist 3-8": Problem("mnist", 10, is_sparse=True, scaling=255, classes=(3, 8), scans=8),
     "kdd99 normal": Problem("kdd99-10pc", 10, scaling="standard", classes=(1, None), scans=8),
     "generated": Problem("generated", 1, rows=10_000),
+    "generated, flips": Problem("generated, flips", 1, rows=10_000),
 }
-GENERATED_FEATURES, GENERATED_CLUSTERS, GENERATED_NOISE = 20, 16, 0.01
+GENERATED_FEATURES, GENERATED_CLUSTERS = 20, 16
+FLIPS = {"generated": 0.0, "generated, flips": 0.01}  # the part of the labels that is flipped
 TEST_ROWS = 10_000
 
 Arrays = dict[str, Any]  # X, y, X_test, y_test and gamma
@@ -106,8 +108,8 @@ def _some_of(X: Any, y: Any, most: int) -> tuple[Any, Any]:
 
 
 def _raw(problem: Problem) -> tuple[Any, Any, Any, Any]:
-    if problem.data == "generated":
-        X, y = generated((problem.rows or 0) + TEST_ROWS)
+    if problem.data in FLIPS:
+        X, y = generated((problem.rows or 0) + TEST_ROWS, FLIPS[problem.data])
         return X[TEST_ROWS:], y[TEST_ROWS:], X[:TEST_ROWS], y[:TEST_ROWS]
     folder = data_folder()
     if folder is not None:
@@ -115,8 +117,8 @@ def _raw(problem: Problem) -> tuple[Any, Any, Any, Any]:
     return (*datasets.load(problem.data, "train"), *datasets.load(problem.data, "test"))
 
 
-def generated(n_rows: int) -> tuple[Any, Any]:
-    """Normal clusters, half of them of each class, and labels flipped at random.
+def generated(n_rows: int, flips_part: float) -> tuple[Any, Any]:
+    """Normal clusters that overlap, half of them of each class, and some labels flipped at random.
 
     Like `sklearn.datasets.make_classification`, except that fewer rows are the first of more.
     """
@@ -125,7 +127,7 @@ def generated(n_rows: int) -> tuple[Any, Any]:
     cluster = members.integers(GENERATED_CLUSTERS, size=n_rows)
     X = noise.standard_normal((n_rows, GENERATED_FEATURES), dtype=np.float32)
     X += centres.astype(np.float32)[cluster]
-    flipped = flips.random(n_rows) < GENERATED_NOISE
+    flipped = flips.random(n_rows) < flips_part
     return X, (cluster % 2) ^ flipped
 
 
