@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_svmlight_file
 
+from fwsvm.solvers import core_set, corrective, newton
+
 # A shell ignores Ctrl-C for what it runs in the background, and so would every process of a test.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -41,3 +43,13 @@ def real_data(data_folder):
 def own_folder(tmp_path, monkeypatch):
     """The test runs in an empty folder."""
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def in_small(monkeypatch):
+    """Levels, Newton's method and factors of low rank as on large data, on a few hundred rows."""
+    monkeypatch.setattr(corrective, "FIRST_LEVEL", 40)
+    monkeypatch.setattr(corrective, "SMALL", 30)
+    monkeypatch.setattr(corrective, "CHEAP_MATRIX", 0)
+    monkeypatch.setattr(core_set, "SMALL", 30)
+    monkeypatch.setattr(newton, "SMALL_FACE", 25)
