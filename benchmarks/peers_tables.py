@@ -70,7 +70,8 @@ def summary(rows: Iterable[Row], order: Sequence[str]) -> str:
             }
             | {"ours / fastest": fit_cells(problem_of(name), of_set)["ours / fastest"]}
         )
-    return table(lines) if lines else ""
+    used = [c for c in lines[0] if any(line[c] for line in lines)] if lines else []
+    return table([{c: line[c] for c in used} for line in lines]) if lines else ""
 
 
 def _place(order: Sequence[str], name: str) -> tuple[int, str]:
