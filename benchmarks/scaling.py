@@ -9,8 +9,8 @@ what is there. Seconds are processor time of one thread, so that other processes
 from __future__ import annotations
 
 import argparse
+import gc
 import json
-import statistics
 import time
 import tracemalloc
 from collections.abc import Mapping, Sequence
@@ -23,6 +23,7 @@ from scaling_model import (
     Constants,
     Setting,
     cost,
+    factor_bytes,
     fitted,
     gathered_bytes,
     shard_bytes,
@@ -35,14 +36,13 @@ from scaling_simulation import (
     TOL,
     C,
     Network,
+    binary,
     gamma,
     parts_of,
     record,
     rows_of,
     simulated,
 )
-
-from fwsvm.shards import Binary
 
 CALIBRATION = ((50_000, 16), (200_000, 2))  # rows and workers of the runs that give constants
 SIMULATED = ((50_000, 4), (100_000, 8), (200_000, 16), (400_000, 32), (200_000, 4), (200_000, 64))
@@ -141,7 +141,8 @@ def dask_measured() -> tuple[Network, Row]:
         arrays += [da.from_array(y, chunks=chunk).persist()]
         wait(arrays)
         model = DaskSVC(client=client, C=C, gamma=gamma(), tol=TOL, random_state=SEED, n_jobs=1)
-        model.fit(*arrays)
+        for _ in range(2):  # the first makes caches and pools
+            model.fit(*arrays)
     (traffic,), (trace,) = model.traffic_, model.trace_
     fit = {"rows": DASK_ROWS, "workers": DASK_WORKERS, "support": int(model.n_support_.sum())}
     fit |= asdict(traffic) | {"driver": trace[-1].solve_seconds}
@@ -149,7 +150,7 @@ def dask_measured() -> tuple[Network, Row]:
 
 
 def _seconds_of_tasks(client: Any, count: int) -> float:
-    """Of a round of so many tasks that do nothing, on all workers in turn."""
+    """Of the fastest round of so many tasks that do nothing; other processes delay the others."""
     workers, seconds = sorted(client.nthreads()), []
     for _ in range(REPEATS):
         began = time.perf_counter()
@@ -159,25 +160,18 @@ def _seconds_of_tasks(client: Any, count: int) -> float:
         ]
         client.gather(tasks)
         seconds.append(time.perf_counter() - began)
-    return statistics.median(seconds)
+    return min(seconds)
 
 
 def bytes_of_a_row(n_rows: int = 100_000) -> float:
-    """What a worker keeps for each of its rows."""
-    X, y = rows_of(n_rows)
+    """What a worker keeps for each of its rows, that row included."""
     tracemalloc.start()
-    (part,) = parts_of(X, y, 1)
-    share = part.share(Binary(0, (1, 0), C, _kernel(), SEED))
+    (part,) = parts_of(*rows_of(n_rows), 1)
+    share = part.share(binary())
+    gc.collect()
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert share.merged.problem.size == n_rows
-    return max(held, X.nbytes) / n_rows
-
-
-def _kernel() -> Any:
-    from fwsvm.kernels import RBF
-
-    return RBF(gamma())
+    return held / share.merged.problem.size
 
 
 # ----------------------------------------------------------------------------------------- tables
@@ -292,6 +286,7 @@ def _line(setting: Setting, known: Constants) -> Row:
         "communication, h": whole.communication / 3600,
         "fit, h": whole.seconds / 3600,
         "GB of rows gathered": gathered / 1e9,
+        "GB of F": factor_bytes(setting, known) / 1e9,
         "GB of a worker": (shard_bytes(setting, known) + gathered) / 1e9,
     }
 

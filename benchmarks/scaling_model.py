@@ -17,6 +17,7 @@ from scaling_simulation import SMALL_MESSAGES, Network, Round
 from scipy.optimize import nnls
 
 from fwsvm.solvers.corrective import FIRST_LEVEL, GROWTH
+from fwsvm.solvers.newton import USUAL_RANK
 
 NUMBER, FLOAT, FLAG = 8, 4, 1  # bytes of a number or coefficient, of a feature, of a mark
 FITTED_LEVELS = 5  # the last ones; smaller ones say less about what comes after them
@@ -104,6 +105,11 @@ def gathered_bytes(setting: Setting, known: Constants) -> float:
 def shard_bytes(setting: Setting, known: Constants) -> float:
     """Of a worker's own rows and what it knows of them."""
     return known.row_bytes * setting.rows / setting.workers
+
+
+def factor_bytes(setting: Setting, known: Constants) -> float:
+    """Of the driver's preconditioner F at its usual rank, which cache_size has to allow."""
+    return known.core * support_vectors(setting, known) * USUAL_RANK * NUMBER
 
 
 def support_vectors(setting: Setting, known: Constants) -> float:

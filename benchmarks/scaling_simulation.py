@@ -115,8 +115,7 @@ def record(n_rows: int, workers: int) -> tuple[list[Round], Result]:
     """The rounds of a fit of generated rows in as many shards as workers, and its result."""
     X, y = rows_of(n_rows)
     shards = RecordedShards(parts_of(X, y, workers))
-    problem = Binary(0, (1, 0), C, RBF(gamma()), SEED)
-    rows = Gathering(shards, problem, CACHE_BYTES, 1, lambda: None)
+    rows = Gathering(shards, binary(), CACHE_BYTES, 1, lambda: None)
     rng = np.random.default_rng(SEED)
     result = corrective.solve_over(rows, Stopping(TOL), rng=rng, began=time.perf_counter())
     result = rows.with_numbers_in_x(result)
@@ -129,6 +128,10 @@ def rows_of(n_rows: int) -> tuple[Any, Any]:
     X, y = generated(n_rows, 0.0)
     noise = check_random_state(SEED).standard_normal((n_rows, FEATURES - X.shape[1]))
     return np.hstack([X, noise.astype(np.float32)]), y.astype(np.int64)
+
+
+def binary() -> Binary:
+    return Binary(0, (1, 0), C, RBF(gamma()), SEED)
 
 
 def gamma() -> float:
