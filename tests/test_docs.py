@@ -77,3 +77,14 @@ def test_the_tables_of_the_readme_are_the_measured_ones(monkeypatch):
     )
     assert table(engine) in readme
     assert summary(peers, list(PROBLEMS)) in readme
+
+
+def test_the_tables_of_scaling_follow_from_what_was_measured(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    pytest.importorskip("distributed")
+    from runner import RESULTS
+    from scaling import tables
+
+    page = (ROOT / "docs" / "scaling.md").read_text()
+    for title, lines in tables(json.loads((RESULTS / "scaling.json").read_text())).items():
+        assert lines in page, title
