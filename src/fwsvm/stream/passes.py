@@ -131,7 +131,7 @@ class Passes:
         answers = {}
         order = np.argsort(numbers)
         bounds = np.searchsorted(numbers[order], first)
-        for part, begin, end in zip(self.parts, bounds, bounds[1:], strict=True):
+        for part, (begin, end) in zip(self.parts, pairwise(bounds), strict=True):
             own = order[begin:end]
             rows = numbers[own] - first[part.number]
             answers[part.number] = part.first + part.chosen(binary)[rows], weights[own]
@@ -143,7 +143,7 @@ class Passes:
         bounds = np.searchsorted(numbers, [0, *ends])
         own = [
             numbers[begin:end] - part.first
-            for part, begin, end in zip(self.parts, bounds, bounds[1:], strict=True)
+            for part, (begin, end) in zip(self.parts, pairwise(bounds), strict=True)
         ]
         none = np.empty(0, dtype=np.int64)
         answers = {part.number: (none, none, self.form) for part in self.parts}
@@ -249,11 +249,8 @@ class Passes:
     def _own(self, first: Ints, numbers: Ints) -> list[Ints]:
         """For each part the numbers of its rows among them."""
         numbers = np.sort(numbers)
-        bounds = np.searchsorted(numbers, first)
-        return [
-            numbers[begin:end] - start
-            for start, begin, end in zip(first, bounds, bounds[1:], strict=False)
-        ]
+        cuts = pairwise(np.searchsorted(numbers, first))
+        return [numbers[begin:end] - first[k] for k, (begin, end) in enumerate(cuts)]
 
 
 def _penalty(margins: Floats, ridge: Floats) -> float:
