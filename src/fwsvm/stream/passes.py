@@ -42,7 +42,7 @@ class Passes:
     ) -> None:
         self.source, self.parts, self.form = source, parts, form
         self.class_weights, self.seed, self.n_jobs = class_weights, seed, n_jobs
-        self.blocks_read, self.room = 0, room
+        self.room = room
         self._piece_of_block = piece_of_block
         self._gathered: dict[int, Gathered] = {}
         self._lock = threading.Lock()  # a pass has the disk for itself
@@ -186,7 +186,6 @@ class Passes:
                 to_read.append(part.number)
         for number, block in self.source.blocks(to_read):
             check_time()
-            self.blocks_read += 1
             rows, piece = wanted[number], self._piece_of_block(number, block)
             del block
             some = Piece(piece.rows.take(rows), piece.labels[rows], piece.weights[rows])

@@ -70,6 +70,7 @@ class Source(ABC):
         self.settings = settings
         self.n_features: int | None = None  # where it is known before all rows have been read
         self.feature_names: list[str] | None = None
+        self.blocks_read = 0  # in all passes
         self._stamps = {Path(file): _stamp(Path(file)) for file in files}
 
     @abstractmethod
@@ -85,6 +86,7 @@ class Source(ABC):
         for file, stamp in self._stamps.items():
             if _stamp(file) != stamp:
                 raise changed(str(file))
+        self.blocks_read += 1
         try:
             return self.read(number)
         except ChangedSourceError:
