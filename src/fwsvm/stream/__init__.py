@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike
 
 from .arrays import Arrays
 from .columnar import Arrow, Parquet
-from .source import Block, ChangedSourceError, MemoryLimitError, Paths, Settings, Source
+from .source import Block, ChangedSourceError, MemoryLimitError, Paths, Settings, Source, bytes_of
 from .text import Libsvm
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Source",
     "arrays",
     "arrow",
+    "bytes_of",
     "libsvm",
     "parquet",
 ]

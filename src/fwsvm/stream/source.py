@@ -125,7 +125,7 @@ def changed(name: str) -> ChangedSourceError:
     )
 
 
-class MemoryLimitError(MemoryError):
+class MemoryLimitError(ValueError):
     """The rows need more memory than the limit allows."""
 
 
