@@ -17,7 +17,17 @@ SOURCE = Path(fwsvm.__file__).parent
 HELPERS = ("_version", "_native", "threads", "_config", "whole_file")
 ROOMS = ("storage", "rows", "kernels", "dual", "solvers", "multiclass", "progress", "training")
 ROOMS += ("parameters", "training_set", "layout", "in_memory", "shards", "data", "stream")
-ROOMS += ("estimators", "dask", "datasets", "model_files", "tuning", "plots", "demo", "cli", "__main__")
+ROOMS += (
+    "estimators",
+    "dask",
+    "datasets",
+    "model_files",
+    "tuning",
+    "plots",
+    "demo",
+    "cli",
+    "__main__",
+)
 
 
 def imports_of(path):

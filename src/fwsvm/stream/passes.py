@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dual import Floats, Ints
+from ..dual import DualProblem, Floats, Ints
 from ..rows import Rows
 from ..shards import Binary
 from ..shards.messages import Extent, Gathered, News, Sighting
@@ -21,7 +21,7 @@ from ..shards.part import deadline
 from ..solvers.core_set import Point
 from ..solvers.scan import CheckTime, Seen
 from .part import Piece, StreamedPart, near_of, nothing, safe_until, sighting
-from .source import Block, Source, too_small
+from .source import Block, Source, located, too_small
 
 COPIES = 3  # of the rows gathered, while others are added
 
@@ -69,7 +69,7 @@ class Passes:
             places = np.flatnonzero(np.isin(part.kept, chosen))
             examples, delta2 = [], 0.0
             if len(places):
-                problem = self._kept(part, places).problem(binary, self.n_jobs)
+                problem = self._problem(part, self._kept(part, places), binary)
                 delta2 = problem.delta2
                 for i in {int(problem.signs.argmin()), int(problem.signs.argmax())}:
                     sign = float(problem.signs[i])
@@ -90,8 +90,8 @@ class Passes:
         answers = {part.number: nothing(self.form) for part in self.parts}
         then = point.moved - point.rounding
         for part, rows, piece in self._visit(binary, wanted, check_time):
-            problem, began = piece.problem(binary, self.n_jobs), time.perf_counter()
-            margins = problem.margins_from(point.support, point.coefficients, None, point.dtype)
+            problem, began = self._problem(part, piece, binary), time.perf_counter()
+            margins = self._margins(part, problem, point)
             length2 = problem.diagonal - problem.ridge
             part.remember(binary, rows, safe_until(margins, length2, then))
             near, penalty = near_of(margins), _penalty(margins, problem.ridge)
@@ -108,8 +108,8 @@ class Passes:
         ]
         answers = dict.fromkeys(range(len(self.parts)), 0.0)
         for part, _, piece in self._visit(binary, wanted, check_time):
-            problem = piece.problem(binary, self.n_jobs)
-            margins = problem.margins_from(point.support, point.coefficients, None, point.dtype)
+            problem = self._problem(part, piece, binary)
+            margins = self._margins(part, problem, point)
             answers[part.number] = _penalty(margins, problem.ridge)
         return answers
 
@@ -119,7 +119,7 @@ class Passes:
         wanted = self._own(first, numbers)
         answers = {part.number: nothing(self.form) for part in self.parts}
         for part, rows, piece in self._visit(binary, wanted, check_time):
-            problem, everyone = piece.problem(binary, self.n_jobs), np.arange(len(rows))
+            problem, everyone = self._problem(part, piece, binary), np.arange(len(rows))
             seen = Seen(rows, np.zeros(len(rows)), 0.0, 0)
             answers[part.number] = sighting(seen, everyone, problem, rows[:0], (0, 0.0))
         return answers
@@ -190,6 +190,14 @@ class Passes:
             del block
             some = Piece(piece.rows.take(rows), piece.labels[rows], piece.weights[rows])
             yield self.parts[number], rows, some
+
+    def _problem(self, part: StreamedPart, piece: Piece, binary: Binary) -> DualProblem:
+        with located(self.source, part.number):
+            return piece.problem(binary, self.n_jobs)
+
+    def _margins(self, part: StreamedPart, problem: DualProblem, point: Point) -> Floats:
+        with located(self.source, part.number):
+            return problem.margins_from(point.support, point.coefficients, None, point.dtype)
 
     def _kept(self, part: StreamedPart, places: Ints) -> Piece:
         """Of the rows that a part keeps."""

@@ -7,6 +7,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,13 +87,10 @@ class Source(ABC):
         for file, stamp in self._stamps.items():
             if _stamp(file) != stamp:
                 raise changed(str(file))
-        self.blocks_read += 1
-        try:
-            return self.read(number)
-        except ChangedSourceError:
-            raise
-        except ValueError as error:
-            raise ValueError(f"{self.name_of(number)}: {error}") from error
+        with located(self, number):
+            block = self.read(number)
+        self.blocks_read += block is not None
+        return block
 
     def blocks(self, numbers: Iterable[int]) -> Iterator[tuple[int, Block]]:
         """Blocks by number, until there are no more, while a thread reads the next one."""
@@ -116,6 +114,17 @@ class Source(ABC):
 
 class ChangedSourceError(ValueError):
     """A source has not the same rows as when the fit began."""
+
+
+@contextmanager
+def located(source: Source, number: int) -> Iterator[None]:
+    """Errors about a block say where it is."""
+    try:
+        yield
+    except ValueError as error:
+        if isinstance(error, ChangedSourceError):
+            raise
+        raise ValueError(f"{source.name_of(number)}: {error}") from error
 
 
 def changed(name: str) -> ChangedSourceError:

@@ -6,8 +6,6 @@ levels up to their number need no pass.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -29,9 +27,9 @@ from .source import (
     BYTES_OF_BLOCK,
     MEGABYTE,
     Block,
-    ChangedSourceError,
     Source,
     changed,
+    located,
     too_small,
 )
 
@@ -179,17 +177,6 @@ class _Again:
             rows = Rows(widened(block.X, self.form.shape[1])).formed_like(self.form)
             weights = np.ones(len(labels)) if block.weight is None else np.asarray(block.weight)
             return Piece(rows, labels, weights * self.factors[labels])
-
-
-@contextmanager
-def located(source: Source, number: int) -> Iterator[None]:
-    """Errors about a block say where it is."""
-    try:
-        yield
-    except ValueError as error:
-        if isinstance(error, ChangedSourceError):
-            raise
-        raise ValueError(f"{source.name_of(number)}: {error}") from error
 
 
 def _room(limit: int, cache_size: float) -> float:
