@@ -41,3 +41,10 @@ def real_data(data_folder):
 def own_folder(tmp_path, monkeypatch):
     """The test runs in an empty folder."""
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Of sources; hardly any rows are kept in memory."""
+    monkeypatch.setattr("fwsvm.stream.source.BYTES_OF_BLOCK", 12_000)
+    monkeypatch.setattr("fwsvm.stream.survey.PART_KEPT", 1e-6)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,7 +74,7 @@ class Columnar(Source):
             for file, (_, sizes) in zip(self.files, described, strict=True)
             for span in spans(file, sizes, rows_of_block(width))
         ]
-        self._cursor: tuple[Span, Iterator[Any]] | None = None
+        self._cursor: tuple[Span, Generator[Any, None, None]] | None = None
 
     def _choose(
         self, target: str | int, weight: str | int | None, columns: Sequence[str | int] | None
@@ -99,7 +99,7 @@ class Columnar(Source):
         """The schema, and how many rows each group has."""
 
     @abstractmethod
-    def tables(self, span: Span, names: list[str]) -> Iterator[Any]:
+    def tables(self, span: Span, names: list[str]) -> Generator[Any, None, None]:
         """The rows of the groups of a span, in parts of as many rows as it has."""
 
     def name_of(self, number: int) -> str:
@@ -128,9 +128,10 @@ class Columnar(Source):
 
     def _table(self, span: Span) -> Any:
         """Goes on where it is in a group that is read in parts, else begins it anew."""
-        last, parts = self._cursor or (None, iter(()))
+        last, parts = self._cursor or (None, None)
         follows = last and last[:2] == span[:2] and last.end == span.begin
-        if not follows:
+        if parts is None or not follows:
+            self.close()
             names = [*self.features, self.target, *([self.weight] if self.weight else [])]
             length = self._spans_of(span)[0].end
             parts = self.tables(span._replace(begin=0, end=length), names)
@@ -141,6 +142,11 @@ class Columnar(Source):
         if table is None or table.num_rows != span.end - span.begin:
             raise changed(str(span.file))
         return table
+
+    def close(self) -> None:
+        if self._cursor is not None:
+            self._cursor[1].close()  # and so its file
+            self._cursor = None
 
     def _spans_of(self, span: Span) -> list[Span]:
         return [other for other in self._spans if other[:2] == span[:2]]
@@ -158,7 +164,7 @@ class Parquet(Columnar):
                 meta.row_group(g).num_rows for g in range(meta.num_row_groups)
             ]
 
-    def tables(self, span: Span, names: list[str]) -> Iterator[Any]:
+    def tables(self, span: Span, names: list[str]) -> Generator[Any, None, None]:
         import pyarrow
         import pyarrow.parquet
 
@@ -184,7 +190,7 @@ class Arrow(Columnar):
             batches = range(opened.num_record_batches)
             return opened.schema, [opened.get_batch(b).num_rows for b in batches]
 
-    def tables(self, span: Span, names: list[str]) -> Iterator[Any]:
+    def tables(self, span: Span, names: list[str]) -> Generator[Any, None, None]:
         import pyarrow
 
         with pyarrow.memory_map(str(span.file)) as mapped, pyarrow.ipc.open_file(mapped) as file:

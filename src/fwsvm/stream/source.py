@@ -78,6 +78,9 @@ class Source(ABC):
     def read(self, number: int) -> Block | None:
         """The block of this number, the same every time; None after the last."""
 
+    def close(self) -> None:  # noqa: B027  # most have nothing open between two blocks
+        """What a pass leaves open; the next one opens it again."""
+
     @abstractmethod
     def name_of(self, number: int) -> str:
         """Where the block is, for messages."""
@@ -110,6 +113,7 @@ class Source(ABC):
                     yield ahead[0], last
             finally:
                 thread.shutdown(cancel_futures=True)
+                self.close()
 
 
 class ChangedSourceError(ValueError):

@@ -48,7 +48,6 @@ class Libsvm(Source):
         begin, lines = self._begins[number]
         text = self._text(begin)
         if not text:
-            self._close()
             return None
         if number + 1 == len(self._begins):
             self._begins.append((begin + len(text), lines + text.count(b"\n")))
@@ -76,7 +75,7 @@ class Libsvm(Source):
         return stream.read(BYTES_OF_TEXT) + stream.readline()
 
     def _stream(self) -> io.BufferedReader:
-        """Stays open until the end is read: to begin anew takes long in packed text."""
+        """Stays open during a pass: to begin anew takes long in packed text."""
         if self._opened is None:
             stack = ExitStack()
             stream, name = stack.enter_context(opened(self.path))
@@ -87,7 +86,7 @@ class Libsvm(Source):
             self._opened = stack, stream
         return self._opened[1]
 
-    def _close(self) -> None:
+    def close(self) -> None:
         if self._opened is not None:
             self._opened[0].close()
             self._opened = None
