@@ -224,10 +224,10 @@ def test_one_block_is_read_ahead(data):
 
 
 def test_mapped_arrays_are_not_copied(tmp_path):
-    rng, shape = np.random.default_rng(0), (6000, 2000)
+    rng, shape = np.random.default_rng(0), (1500, 8000)
     mapped = np.lib.format.open_memmap(tmp_path / "X.npy", "w+", np.float32, shape)
     mapped[:] = 1e-3 * rng.standard_normal(shape)
-    y = np.arange(6000) % 2
+    y = np.arange(1500) % 2
     mapped[:, 0] += 3 * y
     mapped.flush()
     X = np.load(tmp_path / "X.npy", mmap_mode="r")

@@ -52,9 +52,7 @@ def test_bad_values_say_where_they_are(data, small_blocks, monkeypatch, tmp_path
         SVC().fit(stream.libsvm(tmp_path / "t.libsvm"))
     X[2500, 2] = 1e30
     with pytest.raises(ValueError, match=r"X, rows 2501 to 3000: .*too large"):
-        SVC().fit(stream.arrays(X, data[1]))
-    with pytest.raises(ValueError, match=r"X, rows 2501 to 3000: .*too large"):
-        SVC(gamma=0.1).fit(stream.arrays(X, data[1]))
+        SVC(gamma=0.1, random_state=0).fit(stream.arrays(X, data[1]))
     file.write_bytes(file.read_bytes()[:-2000])
     with pytest.raises(ValueError, match=r"p.parquet: damaged"):
         stream.parquet(file, "label")
