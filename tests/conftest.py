@@ -53,3 +53,10 @@ def in_small(monkeypatch):
     monkeypatch.setattr(corrective, "CHEAP_MATRIX", 0)
     monkeypatch.setattr(core_set, "SMALL", 30)
     monkeypatch.setattr(newton, "SMALL_FACE", 25)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Of sources; hardly any rows are kept in memory."""
+    monkeypatch.setattr("fwsvm.stream.source.BYTES_OF_BLOCK", 12_000)
+    monkeypatch.setattr("fwsvm.stream.survey.PART_KEPT", 1e-6)

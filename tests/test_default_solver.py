@@ -98,6 +98,13 @@ def test_thousands_of_rows(dtype, C, tol):
         np.testing.assert_allclose(model.decision_function(X), mfw.decision_function(X), atol=0.1)
 
 
+@pytest.mark.parametrize("cache_size", [0.01, 1, 8])
+def test_a_small_cache_is_enough(cache_size):
+    X, y = make_data(1400, n_features=6)
+    model = fit(X, y, C=10.0, gamma=0.3, cache_size=cache_size)
+    check_gap(model, rbf(X, X, 0.3), y, 10.0)
+
+
 # -------------------------------------------------------------------------------------- warm starts
 
 

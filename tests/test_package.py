@@ -16,8 +16,18 @@ SOURCE = Path(fwsvm.__file__).parent
 # Each room may import from the rooms before it, and from the small helpers of the first line.
 HELPERS = ("_version", "_native", "threads", "_config", "whole_file")
 ROOMS = ("storage", "rows", "kernels", "dual", "solvers", "multiclass", "progress", "training")
-ROOMS += ("parameters", "training_set", "layout", "estimators", "shards", "dask")
-ROOMS += ("data", "datasets", "model_files", "tuning", "plots", "demo", "cli", "__main__")
+ROOMS += ("parameters", "training_set", "layout", "in_memory", "shards", "data", "stream")
+ROOMS += (
+    "estimators",
+    "dask",
+    "datasets",
+    "model_files",
+    "tuning",
+    "plots",
+    "demo",
+    "cli",
+    "__main__",
+)
 
 
 def imports_of(path):

@@ -3,7 +3,7 @@
 ``rows`` hold the data, ``kernels`` compute with them; everything else stands on these two.
 """
 
-from . import data, datasets, kernels
+from . import data, datasets, kernels, stream
 from ._config import show_config
 from ._version import __version__
 from .estimators import SVC
@@ -21,6 +21,7 @@ __all__ = [
     "load_model",
     "save_model",
     "show_config",
+    "stream",
     "to_onnx",
     "to_sklearn",
 ]

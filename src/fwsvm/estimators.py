@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -17,17 +16,17 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import kernels, multiclass, parameters, progress
-from .dual import DualProblem, Floats
-from .layout import Layout, WarmStart
+from . import in_memory, kernels, multiclass, parameters, progress
+from .dual import Floats
+from .layout import Layout
 from .parameters import gamma_of
 from .rows import Rows
-from .solvers import Report, Result
-from .training import Solve, Training
+from .solvers import Result
+from .stream import Source
+from .stream import training as stream
 from .training_set import CHECKS, TrainingSet
 
 __all__ = ["SVC", "gamma_of"]
@@ -227,16 +226,19 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     # -------------------------------------------------------------------------------------- fit
 
     @progress.with_callbacks
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Train on the rows of X with labels y.
 
         Parameters
         ----------
-        X : array, CSR or data frame of shape (n_samples, n_features)
+        X : array, CSR or data frame of shape (n_samples, n_features), or `fwsvm.stream` source
             Training rows; the kernel matrix if the kernel is precomputed. Contiguous float32 and
-            float64 are used in place.
+            float64 are used in place, also where they are mapped from a file. A source has rows
+            that need not fit in memory.
         y : array of shape (n_samples,)
-            Labels of any kind.
+            Labels of any kind; a source has them itself.
         sample_weight : array of shape (n_samples,), optional
             Factors of C row by row; a row of weight 0 is as if it were not there.
 
@@ -247,48 +249,14 @@ class SVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         began, clock = time.perf_counter(), progress.Clock(self.max_time)
         self._validate_params()
         parameters.check_combination(self)
-        before = WarmStart.of(self) if self.warm_start else None
-        data = TrainingSet.checked(self, X, y, sample_weight)
-        self._kernel = parameters.kernel_of(self, data.rows, data.sample_weights)
-        fastest = data.rows.in_fastest_storage(ignores_shifts=self._kernel.ignores_shifts)
-        data = replace(data, rows=fastest)
-        tasks = multiclass.tasks_of(self.multiclass, data.labels, len(self.classes_))
-        watch = progress.Progress(self, tasks, X, y, sample_weight)
-        solve = self._solve_function(data, tasks, before)
-        results = Training(tasks, solve, self.n_jobs, clock, watch).run()
+        train = stream.train if isinstance(X, Source) else in_memory.train
+        data, tasks, results, watch = train(self, X, y, sample_weight, clock)
         self._set_model(data, Layout.of_results(data.labels, tasks, results, len(self.classes_)))
         self._set_outcome(results)
         self.fit_time_ = time.perf_counter() - began
         watch.end()
         self._warn(results)
         return self
-
-    def _solve_function(
-        self, data: TrainingSet, tasks: list[multiclass.BinaryTask], before: WarmStart | None
-    ) -> Solve:
-        random = check_random_state(self.random_state)
-        seeds = random.randint(np.iinfo(np.int32).max, size=len(tasks))
-        if before and (before.n_rows, len(before.problems)) != (self.shape_fit_[0], len(tasks)):
-            before = None  # other rows, or other classes
-
-        def solve(number: int, n_jobs: int | None, seconds: float | None, report: Report) -> Result:
-            task = tasks[number]
-            problem = DualProblem(
-                data.rows.take(task.rows) if len(task.rows) < len(data.rows) else data.rows,
-                task.signs,
-                1.0 / (self.C * data.weights[task.rows]),
-                self._kernel,
-                int(self.cache_size * 2**20),
-                n_jobs,
-            )
-            warm = None
-            if before is not None:
-                warm = before.start(number, data.present[task.rows], task.signs)
-            return parameters.solve_with(
-                self, problem, warm, seconds=seconds, seed=int(seeds[number]), report=report
-            )
-
-        return solve
 
     def _set_model(self, data: TrainingSet, layout: Layout) -> None:
         self.support_ = data.present[layout.support].astype(np.int32)

@@ -15,7 +15,7 @@ from sklearn.model_selection import train_test_split
 from .. import plots
 from ..data import Preparation, Table, read
 from ..model_files import TableModel, load_model, save_model
-from . import inputs, parameters
+from . import inputs, parameters, streamed
 from .live import watching
 from .screen import (
     OUTPUT,
@@ -33,6 +33,7 @@ _EXAMPLES = """\b
 Examples:
   fwsvm train a9a -C 1 --gamma 0.03
   fwsvm train wine.csv --target quality --scale standard --validate 0.2
+  fwsvm train big.parquet --target label --memory-limit 2GB --checkpoint big.ck --resume
   xzcat big.xz | fwsvm train - -o big.fwsvm --max-time 600 --plot big.png
 """
 
@@ -53,6 +54,7 @@ Examples:
 @option("--plot", type=OUTPUT, help="Draw gap and objective against time (PNG).")
 @output_options
 @inputs.training_options
+@streamed.streaming_options
 @parameters.parameter_options(
     notes={
         "kernel": "precomputed: DATA holds the matrix of kernel values.",
@@ -79,6 +81,7 @@ class _Job:
     """One run of the command."""
 
     def __init__(self, data: str, settings: dict[str, Any]) -> None:
+        streamed.check_together(settings)
         self.data, self.settings = data, settings
         self.svc = parameters.checked(parameters.chosen(settings))
         self.fraction = _fraction(settings["validate"])
@@ -90,21 +93,43 @@ class _Job:
 
     def run(self) -> None:
         """Read, fit, check, write."""
+        in_blocks = self.settings["memory_limit"] is not None
+        held_out = self._train_on_blocks() if in_blocks else self._train_on_table()
+        if held_out is not None:
+            self.accuracy = self.model.score(held_out), held_out.n_rows
+        save_model(self.model, self.output)
+        if self.settings["plot"]:
+            plots.convergence(self.settings["plot"], self.svc.trace_, self.svc.gap_)
+
+    def _train_on_table(self) -> Table | None:
+        """Makes the model; the rows that were held out."""
         began = time.perf_counter()
         table, held_out = self._tables()
         preparation = Preparation(self.settings["scale"]).fit(table)
         X = preparation.apply(table)
         self.messages = preparation.describe()
         self._say(self.messages)
-        self.read_seconds, self.shape = time.perf_counter() - began, X.shape
+        self.read_seconds = time.perf_counter() - began
         assert table.y is not None
+        parameters.with_classes_of(self.svc, table.y)
+        if self.svc.warm_start:
+            self._begin_at(X.shape[0])
         self._fit(X, table.y)
         self.model = TableModel(preparation, self.svc, table.target_name)
-        if held_out is not None:
-            self.accuracy = self.model.score(held_out), held_out.n_rows
-        save_model(self.model, self.output)
-        if self.settings["plot"]:
-            plots.convergence(self.settings["plot"], self.svc.trace_, self.svc.gap_)
+        return held_out
+
+    def _train_on_blocks(self) -> Table | None:
+        """The same for a file that is larger than memory."""
+        if self.fraction is not None:
+            raise click.UsageError("with --memory-limit, --validate takes a file, no fraction.")
+        source = streamed.source_of(self.data, self.settings)
+        self.read_seconds = 0.0  # a part of the training
+        self._fit(source)
+        self.model = streamed.table_model(self.svc, source)
+        if self.settings["validate"] is None:
+            return None
+        is_text = source.feature_names is None
+        return self._other_table(self.model.target_name, is_text, ())
 
     def _tables(self) -> tuple[Table, Table | None]:
         table = inputs.training_table(self.data, self.settings)
@@ -119,22 +144,24 @@ class _Job:
         if self.settings["validate"] is None:
             return table, None
         is_text = not isinstance(table.X, dict) and table.feature_names is None
-        return table, read(
+        known = table.target_name if self.settings["target"] is None or not is_text else None
+        return table, self._other_table(known, is_text, table.categorical)
+
+    def _other_table(self, target: str | None, is_text: bool, categorical: Any) -> Table:
+        """The file to validate on."""
+        return read(
             self.settings["validate"],
-            target=table.target_name if self.settings["target"] is None or not is_text else None,
+            target=target,
             dtype=np.float64 if self.settings["double"] else np.float32,
             zero_based=self.settings["zero_based"],
-            categorical=table.categorical,
+            categorical=categorical,
             target_optional=is_text,
         )
 
-    def _fit(self, X: Any, y: Any) -> None:
-        parameters.with_classes_of(self.svc, y)
-        if self.svc.warm_start:
-            self._begin_at(X.shape[0])
+    def _fit(self, *data: Any) -> None:
         # The table of --verbose is no result.
         with watching(quiet=self._is_silent), contextlib.redirect_stdout(sys.stderr):
-            self.svc.fit(X, y)
+            self.svc.fit(*data)
 
     def _begin_at(self, n_rows: int) -> None:
         """The support vectors of an earlier model, if it was trained on as many rows."""
@@ -165,8 +192,8 @@ class _Job:
         names, counts = np.unique(svc.status_, return_counts=True)
         return {
             "model": str(self.output),
-            "rows": self.shape[0],
-            "features": self.shape[1],
+            "rows": self.svc.shape_fit_[0],
+            "features": self.svc.shape_fit_[1],
             "classes": svc.classes_.tolist(),
             "kernel": repr(svc._kernel),
             "C": svc.C,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -19,19 +18,14 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from .. import parameters, progress
-from ..dual import Floats, Ints
 from ..estimators import SVC
 from ..layout import Layout
 from ..multiclass import BinaryTask
-from ..rows import Rows
-from ..shards import Checkpoint
-from ..solvers import Result
+from ..shards import Checkpoint, Problems, tasks_of, union
 from ..training import Training
-from ..training_set import TrainingSet
 from .blocks import by_block, is_lazy
 from .cluster import Cluster
 from .placement import Placed, place
-from .problems import Problems, tasks_of
 
 
 class DaskSVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -191,7 +185,7 @@ class DaskSVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             watch = progress.Progress(self, tasks, X, y, sample_weight)
             problems = self._problems(cluster, placed, tasks)
             results = Training(tasks, problems.solve, self.n_jobs, clock, watch).run()
-            data, of_data, results = _union(cluster, tasks, results)
+            data, of_data, results = union(cluster, tasks, results)
         local._set_model(
             data, Layout.of_results(data.labels, of_data, results, len(local.classes_))
         )
@@ -230,7 +224,7 @@ class DaskSVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         checkpoint = Checkpoint(self.checkpoint, int(self.checkpoint_every), about)
         if self.resume:
             checkpoint.load()
-        return Problems(self, cluster, placed, tasks, [int(s) for s in seeds], checkpoint)
+        return Problems(self, cluster, placed.kernel, tasks, [int(s) for s in seeds], checkpoint)
 
     # --------------------------------------------------------------------------------- the model
 
@@ -328,24 +322,3 @@ _SHARED = sorted(set(DaskSVC._parameter_constraints) & set(SVC._parameter_constr
 def len_of(block: Any) -> int:
     """Rows of an array, CSR or data frame."""
     return int(block.shape[0])
-
-
-def _union(
-    cluster: Cluster, tasks: list[BinaryTask], results: list[Result]
-) -> tuple[TrainingSet, list[BinaryTask], list[Result]]:
-    """The support vectors of all problems as a training set, and the problems about it."""
-    numbers: Ints = np.unique(np.concatenate([r.rows for r in results]))
-    answers = cluster.ask("fetch", numbers, check_time=lambda: None)
-    found, labels, data = zip(*(answers[k] for k in sorted(answers)), strict=True)
-    order = np.argsort(np.concatenate(found))
-    rows: Rows = data[0].followed_by(*data[1:]).take(order)
-    of_rows: Ints = np.concatenate(labels)[order]
-    ones: Floats = np.ones(len(numbers))
-    together = TrainingSet(rows, of_rows, ones, ones, numbers)
-    own_tasks, own_results = [], []
-    for task, result in zip(tasks, results, strict=True):
-        places = np.searchsorted(numbers, result.rows)
-        signs = np.where(of_rows[places] == task.classes[0], 1.0, -1.0)
-        own_tasks.append(BinaryTask(places, signs, task.classes))
-        own_results.append(replace(result, rows=np.arange(len(places))))
-    return together, own_tasks, own_results

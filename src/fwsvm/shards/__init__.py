@@ -9,18 +9,28 @@ travel is for others to know: `fwsvm.dask` sends them to the workers of a cluste
 from .checkpoint import Checkpoint, Halfway
 from .gathering import Gathering, Shards, Traffic
 from .messages import Binary
+from .overview import ROWS_SAMPLED, Moments, common_form, common_width, set_classes
 from .part import Block, Part, Summary, answer, survey
+from .problems import Problems, tasks_of, union
 
 __all__ = [
+    "ROWS_SAMPLED",
     "Binary",
     "Block",
     "Checkpoint",
     "Gathering",
     "Halfway",
+    "Moments",
     "Part",
+    "Problems",
     "Shards",
     "Summary",
     "Traffic",
     "answer",
+    "common_form",
+    "common_width",
+    "set_classes",
     "survey",
+    "tasks_of",
+    "union",
 ]

@@ -200,7 +200,7 @@ class Share:
         evaluations, began = work.evaluations, time.perf_counter()
         own, inside = self._own(news)
         self._remember(news, own)
-        with _deadline(news.seconds) as check_time:
+        with deadline(news.seconds) as check_time:
             seen = self.scan.look(self._point(news), inside, news.level, check_time)
         spent = work.evaluations - evaluations, time.perf_counter() - began
         return self.sighting(seen, own, *spent)
@@ -238,7 +238,7 @@ class Share:
 
 
 @contextmanager
-def _deadline(seconds: float | None) -> Iterator[CheckTime]:
+def deadline(seconds: float | None) -> Iterator[CheckTime]:
     """Ends calls of the engine in this thread after some seconds, and what asks for the time."""
     ends = None if seconds is None else time.perf_counter() + seconds
 

@@ -106,15 +106,17 @@ class KernelMatrix:
 
     def _worth_storing(self, n: int) -> bool:
         problem = self.problem
-        if n * n * self.dtype.itemsize > problem.cache_bytes:
-            return False
-        return n <= SMALL or problem.kernel.work_of_a_value(problem.rows) >= COSTLY_VALUE
+        if n <= SMALL or n * n > self._most_values():
+            return n <= SMALL
+        return problem.kernel.work_of_a_value(problem.rows) >= COSTLY_VALUE
+
+    def _most_values(self) -> int:
+        return max(SMALL**2, self.problem.cache_bytes // int(self.dtype.itemsize))
 
     def _moved(self, old: NDArray[Any] | None, kept: Ints, n: int) -> NDArray[Any]:
         """A matrix of n rows that begins with those kept of the old one, in the same memory."""
         if self._space is None:
-            affordable = self.problem.cache_bytes // self.dtype.itemsize
-            largest = min(self.problem.most_rows**2, affordable)
+            largest = min(self.problem.most_rows**2, self._most_values())
             self._space = np.empty(largest, dtype=self.dtype)
         new, n_kept = self._space[: n * n].reshape(n, n), len(kept)
         if old is None or not n_kept:

@@ -1,20 +1,23 @@
-"""The binary problems of a distributed fit, one after the other or side by side."""
+"""The binary problems of a fit over shards, one after the other or side by side."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ..dual import Ints
+from ..dual import Floats, Ints
+from ..kernels import Kernel
 from ..multiclass import BinaryTask, pairs
-from ..shards import Binary, Checkpoint, Gathering, Halfway, Traffic
+from ..rows import Rows
 from ..solvers import Report, Result, Stopping, corrective
 from ..solvers.core_set import CoreSet
-from .cluster import Cluster
-from .placement import Placed
+from ..training_set import TrainingSet
+from .checkpoint import Checkpoint, Halfway
+from .gathering import Gathering, Shards, Traffic
+from .messages import Binary
 
 
 def tasks_of(scheme: str, counts: Ints) -> list[BinaryTask]:
@@ -39,8 +42,8 @@ class Problems:
     """Solves them; some may be done already, or halfway."""
 
     model: Any
-    cluster: Cluster
-    placed: Placed
+    shards: Shards
+    kernel: Kernel
     tasks: list[BinaryTask]
     seeds: list[int]
     checkpoint: Checkpoint
@@ -61,11 +64,11 @@ class Problems:
             number,
             self.tasks[number].classes,
             float(model.C),
-            self.placed.kernel,
+            self.kernel,
             self.seeds[number],
         )
         cache_bytes = int(model.cache_size * 2**20)
-        rows = Gathering(self.cluster, binary, cache_bytes, n_jobs, check_time)
+        rows = Gathering(self.shards, binary, cache_bytes, n_jobs, check_time)
         self.traffic[number] = rows.traffic
         rows.at_round = _Saver(self.checkpoint, number, rows)
         most = None if model.max_iter == -1 else int(model.max_iter)
@@ -113,3 +116,24 @@ class _Saver:
                     round(self.rows.level * self.rows.size),
                 ),
             )
+
+
+def union(
+    shards: Shards, tasks: list[BinaryTask], results: list[Result]
+) -> tuple[TrainingSet, list[BinaryTask], list[Result]]:
+    """The support vectors of all problems as a training set, and the problems about it."""
+    numbers: Ints = np.unique(np.concatenate([r.rows for r in results]))
+    answers = shards.ask("fetch", numbers, check_time=lambda: None, among=None)
+    found, labels, data = zip(*(answers[k] for k in sorted(answers)), strict=True)
+    order = np.argsort(np.concatenate(found))
+    rows: Rows = data[0].followed_by(*data[1:]).take(order)
+    of_rows: Ints = np.concatenate(labels)[order]
+    ones: Floats = np.ones(len(numbers))
+    together = TrainingSet(rows, of_rows, ones, ones, numbers)
+    own_tasks, own_results = [], []
+    for task, result in zip(tasks, results, strict=True):
+        places = np.searchsorted(numbers, result.rows)
+        signs = np.where(of_rows[places] == task.classes[0], 1.0, -1.0)
+        own_tasks.append(BinaryTask(places, signs, task.classes))
+        own_results.append(replace(result, rows=np.arange(len(places))))
+    return together, own_tasks, own_results
