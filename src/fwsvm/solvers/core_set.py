@@ -24,7 +24,7 @@ from ..rows import Rows
 
 Mask = NDArray[np.bool_]
 
-# Up to so many rows the matrix is stored in any case.
+# Up to so many rows the matrix is stored whatever a value costs.
 SMALL = 1500
 # Multiply-adds of a kernel value from which on reading it is faster than computing it anew
 # (benchmarks/stored_or_computed.py).
@@ -106,17 +106,15 @@ class KernelMatrix:
 
     def _worth_storing(self, n: int) -> bool:
         problem = self.problem
-        if n <= SMALL or n * n > self._most_values():
-            return n <= SMALL
-        return problem.kernel.work_of_a_value(problem.rows) >= COSTLY_VALUE
-
-    def _most_values(self) -> int:
-        return max(SMALL**2, self.problem.cache_bytes // int(self.dtype.itemsize))
+        if n * n * self.dtype.itemsize > problem.cache_bytes:
+            return False
+        return n <= SMALL or problem.kernel.work_of_a_value(problem.rows) >= COSTLY_VALUE
 
     def _moved(self, old: NDArray[Any] | None, kept: Ints, n: int) -> NDArray[Any]:
         """A matrix of n rows that begins with those kept of the old one, in the same memory."""
         if self._space is None:
-            largest = min(self.problem.most_rows**2, self._most_values())
+            affordable = self.problem.cache_bytes // self.dtype.itemsize
+            largest = min(self.problem.most_rows**2, affordable)
             self._space = np.empty(largest, dtype=self.dtype)
         new, n_kept = self._space[: n * n].reshape(n, n), len(kept)
         if old is None or not n_kept:

@@ -227,7 +227,7 @@ class _Run:
 
     def _descend(self, tolerance: float) -> bool:
         core = self.core
-        if len(core) > SMALL:
+        if len(core) > SMALL or not core.matrix.is_stored:
             return False
         self._step_begins()
         core.clip()
