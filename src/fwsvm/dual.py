@@ -23,6 +23,12 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+def penalty_of(margins: Floats, ridge: Floats) -> float:
+    """Sum of C_i slack_i^2."""
+    slack = np.maximum(0.0, 1.0 - margins)
+    return float((slack**2 / ridge).sum())
+
+
 @dataclass
 class Work:
     """What was spent on kernel values."""
@@ -195,8 +201,7 @@ class DualProblem:
         objective = norm2 + float(weights**2 @ self.ridge[active])
         margins = outputs / objective  # o = Q b
         norm2 /= objective**2  # b' Q b = |w|^2 + bias^2
-        slack = np.maximum(0.0, 1.0 - margins)
-        primal = 0.5 * norm2 + 0.5 * float((slack**2 / self.ridge).sum())
+        primal = 0.5 * norm2 + 0.5 * penalty_of(margins, self.ridge)
         dual = 0.5 / self._objective_of_positive(active, weights, gradient[active], objective)
         return Certificate(primal, dual, objective, gradient)
 

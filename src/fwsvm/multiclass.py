@@ -8,7 +8,6 @@ numbers are positions in the sorted list of classes. In a pair (a, b) with a < b
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -38,31 +37,29 @@ def pairs(n_classes: int) -> list[tuple[int, int]]:
     return list(combinations(range(n_classes), 2))
 
 
-def one_vs_one_tasks(labels: Ints, n_classes: int) -> list[BinaryTask]:
-    """A problem for each pair of classes; with two classes the second is positive."""
-    rows_of = [np.flatnonzero(labels == c) for c in range(n_classes)]
-    tasks = []
-    for a, b in pairs(n_classes):
-        first, second = (b, a) if n_classes == 2 else (a, b)
-        rows = np.sort(np.concatenate([rows_of[a], rows_of[b]]), kind="stable")
-        signs = np.where(labels[rows] == first, 1.0, -1.0)
-        tasks.append(BinaryTask(rows, signs, (first, second)))
-    return tasks
+def classes_of_tasks(scheme: str, n_classes: int) -> list[tuple[int, int]]:
+    """The positive and the negative class of the binary problems of "ovo", "ovr" or "ddag".
 
-
-def one_vs_rest_tasks(labels: Ints, n_classes: int) -> list[BinaryTask]:
-    """A problem for each class; with two classes only one, the second being positive."""
-    everyone = np.arange(len(labels))
-    positive = [1] if n_classes == 2 else range(n_classes)
-    return [BinaryTask(everyone, np.where(labels == c, 1.0, -1.0), (int(c), -1)) for c in positive]
+    A negative class of -1 is all the others. With two classes there is one problem, and the second
+    class is positive.
+    """
+    if scheme == "ovr":
+        return [(c, -1) for c in ([1] if n_classes == 2 else range(n_classes))]
+    return [(1, 0)] if n_classes == 2 else pairs(n_classes)
 
 
 def tasks_of(scheme: str, labels: Ints, n_classes: int) -> list[BinaryTask]:
     """The binary problems of "ovo", "ovr" or "ddag"."""
-    make: Callable[[Ints, int], list[BinaryTask]] = (
-        one_vs_rest_tasks if scheme == "ovr" else one_vs_one_tasks
-    )
-    return make(labels, n_classes)
+    everyone = np.arange(len(labels))
+    rows_of = [np.flatnonzero(labels == c) for c in range(n_classes) if scheme != "ovr"]
+    tasks = []
+    for positive, negative in classes_of_tasks(scheme, n_classes):
+        rows = everyone
+        if negative >= 0:
+            rows = np.sort(np.concatenate([rows_of[positive], rows_of[negative]]), kind="stable")
+        signs = np.where(labels[rows] == positive, 1.0, -1.0)
+        tasks.append(BinaryTask(rows, signs, (positive, negative)))
+    return tasks
 
 
 # ----------------------------------------------------------------------------- decision values

@@ -57,12 +57,13 @@ class TrainingSet:
             if is_precomputed(model.kernel):
                 data = data[:, present]
         targets, weights = targets[present], weights[present]
-        labels = _class_numbers(model, targets)
+        labels = class_numbers(model, targets)
         model.class_weight_ = class_weights(model, targets, labels, weights)
         return cls(Rows(data), labels, weights, weights * model.class_weight_[labels], present)
 
 
-def _class_numbers(model: Any, targets: NDArray[Any]) -> Ints:
+def class_numbers(model: Any, targets: NDArray[Any]) -> Ints:
+    """Sets the classes."""
     model.classes_, labels = np.unique(targets, return_inverse=True)
     if len(model.classes_) < 2:
         raise ValueError(

@@ -21,7 +21,7 @@ from .. import parameters, progress
 from ..estimators import SVC
 from ..layout import Layout
 from ..multiclass import BinaryTask
-from ..shards import Checkpoint, Problems, tasks_of, union
+from ..shards import Problems, checkpoint_of, tasks_of, union
 from ..training import Training
 from .blocks import by_block, is_lazy
 from .cluster import Cluster
@@ -213,17 +213,14 @@ class DaskSVC(progress.CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _problems(self, cluster: Cluster, placed: Placed, tasks: list[BinaryTask]) -> Problems:
         random = check_random_state(self.random_state)
         seeds = random.randint(np.iinfo(np.int32).max, size=len(tasks))
-        about = {
-            "rows": placed.sizes,
-            "classes": [str(c) for c in self.classes_],
-            "kernel": repr(placed.kernel),
-            "multiclass": self.multiclass,
-            "C": float(self.C),
-            "class_weight": repr(self.class_weight),
-        }
-        checkpoint = Checkpoint(self.checkpoint, int(self.checkpoint_every), about)
-        if self.resume:
-            checkpoint.load()
+        checkpoint = checkpoint_of(
+            self,
+            placed.kernel,
+            self.checkpoint,
+            every=int(self.checkpoint_every),
+            resume=self.resume,
+            rows=placed.sizes,
+        )
         return Problems(self, cluster, placed.kernel, tasks, [int(s) for s in seeds], checkpoint)
 
     # --------------------------------------------------------------------------------- the model

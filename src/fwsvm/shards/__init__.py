@@ -11,7 +11,7 @@ from .gathering import Gathering, Shards, Traffic
 from .messages import Binary
 from .overview import ROWS_SAMPLED, Moments, common_form, common_width, set_classes
 from .part import Block, Part, Summary, answer, survey
-from .problems import Problems, tasks_of, union
+from .problems import Problems, checkpoint_of, tasks_of, union
 
 __all__ = [
     "ROWS_SAMPLED",
@@ -27,6 +27,7 @@ __all__ = [
     "Summary",
     "Traffic",
     "answer",
+    "checkpoint_of",
     "common_form",
     "common_width",
     "set_classes",

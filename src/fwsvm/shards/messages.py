@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..dual import Floats, Ints
+from ..dual import DualProblem, Floats, Ints
 from ..kernels import Kernel
 from ..rows import Rows
-from ..solvers.scan import Level
+from ..solvers.scan import Level, Seen
+
+NO_CLASS = -1  # of rows of weight zero
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,18 @@ class Binary:
     C: float
     kernel: Kernel
     seed: int
+
+    def chosen(self, labels: NDArray[Any]) -> Ints:
+        """The places of its rows, by their numbers of classes."""
+        positive, negative = self.classes
+        if negative < 0:
+            return np.flatnonzero(labels != NO_CLASS)
+        return np.flatnonzero((labels == positive) | (labels == negative))
+
+    def dual(self, rows: Rows, labels: Ints, weights: Floats, n_jobs: int | None) -> DualProblem:
+        """Of rows that take part."""
+        signs = np.where(labels == self.classes[0], 1.0, -1.0)
+        return DualProblem(rows, signs, 1.0 / (self.C * weights), self.kernel, n_jobs=n_jobs)
 
 
 @dataclass(frozen=True)
@@ -106,6 +121,23 @@ class Sighting(NamedTuple):
     ridge: Floats
     evaluations: int
     seconds: float
+
+    @classmethod
+    def of(
+        cls,
+        seen: Seen,
+        places: Ints,
+        problem: DualProblem,
+        known: Ints,
+        evaluations: int = 0,
+        seconds: float = 0.0,
+    ) -> Sighting:
+        """What was seen, of rows that are at some places of a problem, with all that the driver
+        needs of those that it does not know."""
+        is_new = ~np.isin(seen.rows, known)
+        data = problem.rows.take(places[is_new]).compact()
+        signs, ridge = problem.signs[places], problem.ridge[places]
+        return cls(*seen, data, is_new, signs, ridge, evaluations, seconds)
 
     @property
     def nbytes(self) -> int:

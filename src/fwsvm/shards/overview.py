@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from ..dual import Floats, Ints
 from ..kernels import Kernel
 from ..rows import Rows
-from ..training_set import class_weights
+from ..training_set import class_numbers, class_weights
 from .part import Summary
 
 ROWS_SAMPLED = 8192  # of all blocks: they decide on the storage
@@ -43,12 +43,7 @@ def set_classes(model: Any, summaries: list[Summary]) -> tuple[Ints, Floats]:
     """Sets classes and their weights; rows of each class, and the factors."""
     together = np.concatenate([s.classes for s in summaries])
     check_classification_targets(together)
-    model.classes_, label = np.unique(together, return_inverse=True)
-    if len(model.classes_) < 2:
-        raise ValueError(
-            "The number of classes has to be greater than one; got "
-            f"{len(model.classes_)} class (rows of weight zero do not count)."
-        )
+    label = class_numbers(model, together)
     given = np.concatenate([s.weights for s in summaries])
     weights = np.bincount(label, given).astype(np.float64)
     counts = np.bincount(label, np.concatenate([s.counts for s in summaries])).astype(np.int64)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight
 
 from .. import _native
-from ..dual import DualProblem, Floats, Ints
+from ..dual import Floats, Ints
 from ..rows import Rows
 from ..solvers.core_set import Point
 from ..solvers.scan import CheckTime, Scan, Seen
@@ -45,9 +45,8 @@ class Block:
                 f"{len(rows)} rows with weights of shape {np.shape(sample_weight)}."
             )
         weights = np.full(len(rows), 1.0 if sample_weight is None else 0.0)
-        if np.any(
-            sample_weight
-        ):  # scikit-learn refuses weights that are all zero; a block may have them
+        # scikit-learn refuses weights that are all zero; a block may have them.
+        if np.any(sample_weight):
             weights = _check_sample_weight(
                 np.asarray(sample_weight), rows, dtype=np.float64, ensure_non_negative=True
             )
@@ -140,16 +139,16 @@ class Part:
 
     def recall(self, problem: Binary, first: Ints, numbers: Ints) -> Sighting:
         """Those of the rows of all shares that are here, as if they had just been found."""
-        here = (first[self.number] <= numbers) & (numbers < first[self.number + 1])
-        rows = numbers[here] - first[self.number]
-        return self.share(problem).sighting(Seen(rows, np.zeros(len(rows)), 0.0, 0), rows[:0])
+        rows = numbers[self._here(first, numbers)] - first[self.number]
+        seen, dual = Seen(rows, np.zeros(len(rows)), 0.0, 0), self.share(problem).merged.problem
+        return Sighting.of(seen, rows, dual, rows[:0])
 
     def split(
         self, problem: Binary, first: Ints, numbers: Ints, weights: Floats
     ) -> tuple[Ints, Floats]:
         """A point's rows that are here as numbers in X, equal ones apart, and their weights."""
         share = self.share(problem)
-        here = (first[self.number] <= numbers) & (numbers < first[self.number + 1])
+        here = self._here(first, numbers)
         rows = numbers[here] - first[self.number]
         found, parts = share.merged.split(rows, weights[here])
         return self.numbers[share.chosen[found]], parts
@@ -162,26 +161,19 @@ class Part:
     def forget(self, problem: Binary) -> None:
         self.shares.pop(problem.number, None)
 
+    def _here(self, first: Ints, numbers: Ints) -> NDArray[np.bool_]:
+        """Which of the numbered rows of all shares are in this part's."""
+        return np.asarray((first[self.number] <= numbers) & (numbers < first[self.number + 1]))
+
 
 class Share:
     """A part's rows of one binary problem, and what is known of their margins."""
 
     def __init__(self, part: Part, problem: Binary) -> None:
         self.part = part
-        positive, negative = problem.classes
-        labels = part.labels
-        if negative < 0:
-            self.chosen = np.arange(len(labels))
-        else:
-            self.chosen = np.flatnonzero((labels == positive) | (labels == negative))
-        rows = part.rows if len(self.chosen) == len(labels) else part.rows.take(self.chosen)
-        whole = DualProblem(
-            rows,
-            np.where(labels[self.chosen] == positive, 1.0, -1.0),
-            1.0 / (problem.C * part.weights[self.chosen]),
-            problem.kernel,
-            n_jobs=part.n_jobs,
-        )
+        self.chosen = chosen = problem.chosen(part.labels)
+        rows = part.rows if len(chosen) == len(part.labels) else part.rows.take(chosen)
+        whole = problem.dual(rows, part.labels[chosen], part.weights[chosen], part.n_jobs)
         self.merged = whole.merged()
         self.scan = Scan(self.merged.problem, problem.seed)
         self.gathered = Gathered(rows.form(), *np.empty((2, 0), dtype=np.int64))
@@ -203,17 +195,7 @@ class Share:
         with deadline(news.seconds) as check_time:
             seen = self.scan.look(self._point(news), inside, news.level, check_time)
         spent = work.evaluations - evaluations, time.perf_counter() - began
-        return self.sighting(seen, own, *spent)
-
-    def sighting(
-        self, seen: Seen, known: Ints, evaluations: int = 0, seconds: float = 0.0
-    ) -> Sighting:
-        """What was seen, with all that the driver needs of rows that it does not know."""
-        problem = self.merged.problem
-        is_new = ~np.isin(seen.rows, known)
-        data = problem.rows.take(seen.rows[is_new]).compact()
-        signs, ridge = problem.signs[seen.rows], problem.ridge[seen.rows]
-        return Sighting(*seen, data, is_new, signs, ridge, evaluations, seconds)
+        return Sighting.of(seen, seen.rows, self.merged.problem, own, *spent)
 
     def penalty(self, news: News) -> float:
         own, inside = self._own(news)

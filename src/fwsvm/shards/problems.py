@@ -10,7 +10,7 @@ import numpy as np
 
 from ..dual import Floats, Ints
 from ..kernels import Kernel
-from ..multiclass import BinaryTask, pairs
+from ..multiclass import BinaryTask, classes_of_tasks
 from ..rows import Rows
 from ..solvers import Report, Result, Stopping, corrective
 from ..solvers.core_set import CoreSet
@@ -22,19 +22,12 @@ from .messages import Binary
 
 def tasks_of(scheme: str, counts: Ints) -> list[BinaryTask]:
     """The binary problems for so many rows of each class, which only the parts know by number."""
-    n_classes = len(counts)
-    if scheme == "ovr":
-        positive = [1] if n_classes == 2 else range(n_classes)
-        return [_task(int(counts.sum()), c, -1) for c in positive]
-    return [
-        _task(int(counts[a] + counts[b]), *((b, a) if n_classes == 2 else (a, b)))
-        for a, b in pairs(n_classes)
-    ]
-
-
-def _task(n_rows: int, positive: int, negative: int) -> BinaryTask:
-    nowhere = np.broadcast_to(np.int64(-1), n_rows)
-    return BinaryTask(nowhere, np.broadcast_to(0.0, n_rows), (positive, negative))
+    tasks = []
+    for positive, negative in classes_of_tasks(scheme, len(counts)):
+        n_rows = int(counts.sum() if negative < 0 else counts[positive] + counts[negative])
+        nowhere, unknown = np.broadcast_to(np.int64(-1), n_rows), np.broadcast_to(0.0, n_rows)
+        tasks.append(BinaryTask(nowhere, unknown, (positive, negative)))
+    return tasks
 
 
 @dataclass
@@ -93,6 +86,23 @@ class Problems:
             "point": (rows.recall(halfway.numbers), halfway.coefficients),
             "level": halfway.level,
         }
+
+
+def checkpoint_of(
+    model: Any, kernel: Kernel, path: Any, *, every: int, resume: bool, **rows: Any
+) -> Checkpoint:
+    """That of a fit; ``rows`` tell which rows it is about."""
+    about = {
+        "classes": [str(c) for c in model.classes_],
+        "kernel": repr(kernel),
+        "multiclass": model.multiclass,
+        "C": float(model.C),
+        "class_weight": repr(model.class_weight),
+    }
+    checkpoint = Checkpoint(path, every, about | rows)
+    if resume:
+        checkpoint.load()
+    return checkpoint
 
 
 @dataclass

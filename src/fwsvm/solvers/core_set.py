@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dual import DualProblem, Floats, Ints
+from ..dual import DualProblem, Floats, Ints, penalty_of
 from ..kernels import add_rows
 from ..rows import Rows
 
@@ -322,8 +322,7 @@ class CoreSet:
         )
 
     def _primal_of(self, coefficients: Floats, margins: Floats) -> float:
-        slack = np.maximum(0.0, 1.0 - margins)
-        return 0.5 * float(coefficients @ margins) + 0.5 * float((slack**2 / self.ridge).sum())
+        return 0.5 * float(coefficients @ margins) + 0.5 * penalty_of(margins, self.ridge)
 
     def _dual(self) -> float:
         b, margins = self._clipped()

@@ -32,7 +32,7 @@ from .coordinate import descend
 from .core_set import SMALL, CoreSet, IndefiniteKernelError
 from .loop import Report, Result, Start, Status, Stopping, TraceRow
 from .newton import Newton
-from .scan import NEARBY, Level
+from .scan import Level, are_near
 from .start import N_SOLVED_AT_ONCE, exact_ball
 
 FIRST_LEVEL = 1000
@@ -195,7 +195,7 @@ class _Run:
         found = rows.look(core, level, self.check_time)
         self.seen += found.n_rows if level else 0
         if len(found.rows):
-            keep = (core.coefficients != 0) | (core.margins < 1.0 + NEARBY)
+            keep = (core.coefficients != 0) | are_near(core.margins)
             rows.remember(core, ~keep)
             core.change(keep, found.rows, found.margins)
         self.scan_seconds += time.perf_counter() - began

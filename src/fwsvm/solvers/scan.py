@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dual import DualProblem, Floats, Ints
-from .core_set import Point
+from ..dual import DualProblem, Floats, Ints, penalty_of
+from .core_set import Mask, Point
 
 NEARBY = 0.1  # rows whose margin is above 1 by less stay in the core set or enter it
 VALUES_AT_ONCE = 100_000_000  # between two looks at the clock
@@ -46,6 +46,11 @@ class Seen(NamedTuple):
     n_rows: int  # of them
 
 
+def are_near(margins: Floats) -> Mask:
+    """Which rows matter to the core set."""
+    return np.asarray(margins < 1.0 + NEARBY)
+
+
 def random_numbers(seed: int, first: int, count: int) -> Floats:
     """Those of so many rows of all, wherever the rows before them are."""
     stream = np.random.PCG64([seed, 1])
@@ -71,7 +76,7 @@ class Scan:
         """At the rows of a level, or all that may have slack, but for those in the core set."""
         rows = self._rows_of(level, inside) if level else self.may_have_slack(point, inside)
         margins = self.evaluate(rows, point, check_time)
-        near = margins < 1.0 + NEARBY
+        near = are_near(margins)
         return Seen(rows[near], margins[near], self._penalty(rows, margins), len(rows))
 
     def remember(self, rows: Ints, margins: Floats, moved: float) -> None:
@@ -115,5 +120,4 @@ class Scan:
         return self.problem.margins_from(point.support, point.coefficients, rows, point.dtype)
 
     def _penalty(self, rows: Ints, margins: Floats) -> float:
-        slack = np.maximum(0.0, 1.0 - margins)
-        return float((slack**2 / self.problem.ridge[rows]).sum())
+        return penalty_of(margins, self.problem.ridge[rows])

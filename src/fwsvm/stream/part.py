@@ -17,9 +17,7 @@ from scipy.sparse import issparse
 from ..dual import DualProblem, Floats, Ints
 from ..rows import Rows
 from ..shards.messages import Binary, Sighting
-from ..solvers.scan import NEARBY, Level, Seen, random_numbers
-
-NO_CLASS = -1  # of rows of weight zero
+from ..solvers.scan import Level, random_numbers
 
 
 @dataclass
@@ -31,13 +29,7 @@ class Piece:
     weights: Floats  # of rows and their classes together
 
     def problem(self, binary: Binary, n_jobs: int | None) -> DualProblem:
-        return DualProblem(
-            self.rows,
-            np.where(self.labels == binary.classes[0], 1.0, -1.0),
-            1.0 / (binary.C * self.weights),
-            binary.kernel,
-            n_jobs=n_jobs,
-        )
+        return binary.dual(self.rows, self.labels, self.weights, n_jobs)
 
 
 @dataclass
@@ -75,10 +67,7 @@ class StreamedPart:
 
     def chosen(self, problem: Binary) -> Ints:
         """The numbers in the block of the rows of a binary problem."""
-        positive, negative = problem.classes
-        if negative < 0:
-            return np.flatnonzero(self.labels != NO_CLASS)
-        return np.flatnonzero((self.labels == positive) | (self.labels == negative))
+        return problem.chosen(self.labels)
 
     def size(self, problem: Binary) -> int:
         return len(self.chosen(problem))
@@ -115,20 +104,7 @@ def safe_until(margins: Floats, length2: Floats, moved: float) -> Floats:
     return np.where(np.isnan(until), -np.inf, until)
 
 
-def sighting(
-    seen: Seen, places: Ints, problem: DualProblem, known: Ints, spent: tuple[int, float]
-) -> Sighting:
-    """What was seen, of rows that are at some places of the problem at hand."""
-    is_new = ~np.isin(seen.rows, known)
-    data = problem.rows.take(places[is_new]).compact()
-    return Sighting(*seen, data, is_new, problem.signs[places], problem.ridge[places], *spent)
-
-
 def nothing(form: Rows) -> Sighting:
     """Seen where no row may have slack."""
     none, rows = np.empty(0), np.empty(0, dtype=np.int64)
     return Sighting(rows, none, 0.0, 0, form, np.empty(0, dtype=bool), none, none, 0, 0.0)
-
-
-def near_of(margins: Floats) -> Ints:
-    return np.flatnonzero(margins < 1.0 + NEARBY)

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from ..dual import DualProblem, Floats, Ints
+from ..dual import DualProblem, Floats, Ints, penalty_of
 from ..rows import Rows
 from ..shards import Binary
 from ..shards.messages import Extent, Gathered, News, Sighting
 from ..shards.part import deadline
 from ..solvers.core_set import Point
-from ..solvers.scan import CheckTime, Seen
-from .part import Piece, StreamedPart, near_of, nothing, safe_until, sighting
+from ..solvers.scan import CheckTime, Seen, are_near
+from .part import Piece, StreamedPart, nothing, safe_until
 from .source import Block, Source, located, too_small
 
 COPIES = 3  # of the rows gathered, while others are added
@@ -94,10 +94,10 @@ class Passes:
             margins = self._margins(part, problem, point)
             length2 = problem.diagonal - problem.ridge
             part.remember(binary, rows, safe_until(margins, length2, then))
-            near, penalty = near_of(margins), _penalty(margins, problem.ridge)
+            near, penalty = np.flatnonzero(are_near(margins)), penalty_of(margins, problem.ridge)
             seen = Seen(rows[near], margins[near], penalty, len(rows))
             spent = problem.work.evaluations, time.perf_counter() - began
-            answers[part.number] = sighting(seen, near, problem, known[part.number], spent)
+            answers[part.number] = Sighting.of(seen, near, problem, known[part.number], *spent)
         return answers
 
     def _penalty(self, news: News, check_time: CheckTime) -> dict[int, float]:
@@ -110,7 +110,7 @@ class Passes:
         for part, _, piece in self._visit(binary, wanted, check_time):
             problem = self._problem(part, piece, binary)
             margins = self._margins(part, problem, point)
-            answers[part.number] = _penalty(margins, problem.ridge)
+            answers[part.number] = penalty_of(margins, problem.ridge)
         return answers
 
     def _recall(
@@ -121,7 +121,7 @@ class Passes:
         for part, rows, piece in self._visit(binary, wanted, check_time):
             problem, everyone = self._problem(part, piece, binary), np.arange(len(rows))
             seen = Seen(rows, np.zeros(len(rows)), 0.0, 0)
-            answers[part.number] = sighting(seen, everyone, problem, rows[:0], (0, 0.0))
+            answers[part.number] = Sighting.of(seen, everyone, problem, rows[:0])
         return answers
 
     def _split(
@@ -258,7 +258,3 @@ class Passes:
         numbers = np.sort(numbers)
         cuts = pairwise(np.searchsorted(numbers, first))
         return [numbers[begin:end] - first[k] for k, (begin, end) in enumerate(cuts)]
-
-
-def _penalty(margins: Floats, ridge: Floats) -> float:
-    return float((np.maximum(0.0, 1.0 - margins) ** 2 / ridge).sum())

@@ -19,8 +19,9 @@ from ..dual import Floats, Ints
 from ..kernels import Kernel
 from ..rows import Rows
 from ..shards import Summary
+from ..shards.messages import NO_CLASS
 from ..solvers.scan import random_numbers
-from .part import NO_CLASS, Piece, StreamedPart
+from .part import Piece, StreamedPart
 from .passes import Passes
 from .source import (
     BLOCKS_AT_ONCE,

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from .. import parameters, progress
 from ..in_memory import Trained
-from ..shards import Checkpoint, Problems, tasks_of, union
+from ..shards import Checkpoint, Problems, checkpoint_of, tasks_of, union
 from ..training import Training
 from .source import Source
 from .survey import Survey, Surveyed
@@ -54,16 +54,13 @@ def _checkpoint(model: Any, source: Source, surveyed: Surveyed) -> Checkpoint:
     digest = 0
     for part in surveyed.passes.parts:
         digest = zlib.crc32(part.labels.astype(np.int32).tobytes(), digest)
-    about = {
-        "rows": model.shape_fit_[0],
-        "labels": digest,
-        "classes": [str(c) for c in model.classes_],
-        "kernel": repr(surveyed.kernel),
-        "multiclass": model.multiclass,
-        "C": float(model.C),
-        "class_weight": repr(model.class_weight),
-    }
-    checkpoint = Checkpoint(source.settings.checkpoint, 1, about)
-    if source.settings.resume:
-        checkpoint.load()
-    return checkpoint
+    settings = source.settings
+    return checkpoint_of(
+        model,
+        surveyed.kernel,
+        settings.checkpoint,
+        every=1,
+        resume=settings.resume,
+        rows=model.shape_fit_[0],
+        labels=digest,
+    )
